@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# Finds LLVM and Clang 19.1 and offers them as one target, kuafu::llvm, for klang's .cpp files only.
+#
+# Pinned to 19.1 because the C++ API changes with every release. Clang is taken from the same prefix as
+# LLVM and from nowhere else: a machine with two LLVM versions otherwise mixes headers of one with the
+# libraries of the other. The shared libraries are used (libclang-cpp, libLLVM): linking takes 0.1 s
+# instead of half a minute, and two copies of LLVM in one process are ruled out.
+set(KUAFU_LLVM_VERSION 19.1)
+
+find_package(LLVM ${KUAFU_LLVM_VERSION} QUIET CONFIG HINTS /usr/lib/llvm-19)
+if(LLVM_FOUND)
+  find_package(Clang QUIET CONFIG PATHS ${LLVM_INSTALL_PREFIX}/lib/cmake/clang NO_DEFAULT_PATH)
+endif()
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(KuafuLLVM
+  REQUIRED_VARS LLVM_INSTALL_PREFIX Clang_FOUND
+  VERSION_VAR LLVM_PACKAGE_VERSION
+  REASON_FAILURE_MESSAGE "install llvm-19-dev clang-19 libclang-19-dev libclang-cpp19-dev, or run ./kuafu dev-setup")
+
+if(KuafuLLVM_FOUND AND NOT TARGET kuafu::llvm)
+  add_library(kuafu_llvm INTERFACE)
+  add_library(kuafu::llvm ALIAS kuafu_llvm)
+  target_include_directories(kuafu_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${CLANG_INCLUDE_DIRS})
+  separate_arguments(kuafu_llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+  target_compile_options(kuafu_llvm INTERFACE ${kuafu_llvm_definitions})
+  if(NOT LLVM_ENABLE_RTTI)
+    # LLVM's classes have no type_info here; the sanitizer that reads it has to go as well.
+    target_compile_options(kuafu_llvm INTERFACE -fno-rtti)
+    if(KUAFU_SANITIZE MATCHES "undefined")
+      target_compile_options(kuafu_llvm INTERFACE -fno-sanitize=vptr)
+    endif()
+  endif()
+  target_link_libraries(kuafu_llvm INTERFACE clang-cpp LLVM)
+endif()
