@@ -8,7 +8,7 @@ add_library(kuafu_flags INTERFACE)
 target_compile_features(kuafu_flags INTERFACE cxx_std_20)
 target_compile_options(kuafu_flags INTERFACE
   -march=x86-64-v3 -ffp-contract=off
-  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wswitch -Wundef -Werror=unused-result)
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wswitch -Wundef -Werror=unused-result -Wno-missing-field-initializers)
 if(KUAFU_WERROR)
   target_compile_options(kuafu_flags INTERFACE -Werror)
 endif()
