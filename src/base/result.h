@@ -5,7 +5,8 @@
 //   KUAFU_TRY(File file, Open("a.txt"));          // returns the error to the caller
 //   KUAFU_TRY_STATUS(file.Sync());
 //
-// Exceptions are not used: a failing path costs a move instead of an unwind, and the signature says it.
+// Exceptions are not used: a failing path costs a move instead of an unwind, and the signature says
+// it.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +66,8 @@ class [[nodiscard]] Result {
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(Error error) : error_(std::move(error)), failed_(true) {}  // NOLINT(google-explicit-constructor)
+  Status(Error error)
+      : error_(std::move(error)), failed_(true) {}  // NOLINT(google-explicit-constructor)
   bool ok() const { return !failed_; }
   Error& error() & { return error_; }
   const Error& error() const& { return error_; }
@@ -82,13 +84,13 @@ inline Status OkStatus() { return {}; }
 
 #define KUAFU_CONCAT_INNER(a, b) a##b
 #define KUAFU_CONCAT(a, b) KUAFU_CONCAT_INNER(a, b)
-#define KUAFU_TRY_INNER(tmp, lhs, expr)      \
-  auto tmp = (expr);                         \
+#define KUAFU_TRY_INNER(tmp, lhs, expr)         \
+  auto tmp = (expr);                            \
   if (!tmp.ok()) return std::move(tmp).error(); \
   lhs = std::move(tmp).value()
 #define KUAFU_TRY(lhs, expr) KUAFU_TRY_INNER(KUAFU_CONCAT(kuafu_try_, __LINE__), lhs, expr)
-#define KUAFU_TRY_STATUS(expr)                                                   \
-  do {                                                                           \
-    auto kuafu_status = (expr);                                                  \
-    if (!kuafu_status.ok()) return std::move(kuafu_status).error();              \
+#define KUAFU_TRY_STATUS(expr)                                      \
+  do {                                                              \
+    auto kuafu_status = (expr);                                     \
+    if (!kuafu_status.ok()) return std::move(kuafu_status).error(); \
   } while (0)
