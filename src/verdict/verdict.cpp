@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names, JSON and text of the verdict record.
+#include "verdict/verdict.h"
+
+#include <array>
+#include <iterator>
+
+namespace kuafu::verdict {
+namespace {
+
+struct ClassRow {
+  std::string_view text;
+  Gate gate;
+};
+constexpr ClassRow kClasses[] = {
+#define CLASS(name, text, gate) {text, Gate::k##gate},
+#include "verdict/classes.def"
+#undef CLASS
+};
+constexpr std::string_view kGateNames[kGateCount] = {"parse", "compile", "launch", "run", "compare", "sanitize", "portable"};
+constexpr std::string_view kStatusNames[] = {"passed", "failed", "skipped"};
+
+Json FindingToJson(const Finding& f) {
+  Json j;
+  j["class"] = ClassName(f.cls);
+  j["message"] = f.message;
+  j["kernel"] = f.kernel;
+  j["file"] = f.file;
+  j["line"] = f.line;
+  j["column"] = f.column;
+  j["other_line"] = f.other_line;
+  j["block"] = f.block;
+  j["thread"] = f.thread;
+  j["other_block"] = f.other_block;
+  j["other_thread"] = f.other_thread;
+  j["allocation"] = f.allocation;
+  return j;
+}
+
+Status ReadInt(const Json& j, const char* key, int& out) {
+  KUAFU_TRY(const int64_t value, JsonInt(j, key));
+  if (value < 0 || value > 1'000'000'000) {
+    return Error{Code::kInvalidInput, std::string("reading a verdict: ") + key + " is " + std::to_string(value) +
+                                          ", outside 0 to 1000000000"};
+  }
+  out = static_cast<int>(value);
+  return OkStatus();
+}
+
+Status ReadString(const Json& j, const char* key, std::string& out) {
+  KUAFU_TRY(out, JsonString(j, key));
+  return OkStatus();
+}
+
+Status ReadNumber(const Json& j, const char* key, double& out) {
+  KUAFU_TRY(out, JsonNumber(j, key));
+  return OkStatus();
+}
+
+Result<Finding> FindingFromJson(const Json& j) {
+  Finding f;
+  KUAFU_TRY(const std::string cls, JsonString(j, "class"));
+  KUAFU_TRY(f.cls, ParseClass(cls));
+  KUAFU_TRY_STATUS(ReadString(j, "message", f.message));
+  KUAFU_TRY_STATUS(ReadString(j, "kernel", f.kernel));
+  KUAFU_TRY_STATUS(ReadString(j, "file", f.file));
+  KUAFU_TRY_STATUS(ReadInt(j, "line", f.line));
+  KUAFU_TRY_STATUS(ReadInt(j, "column", f.column));
+  KUAFU_TRY_STATUS(ReadInt(j, "other_line", f.other_line));
+  KUAFU_TRY_STATUS(ReadString(j, "block", f.block));
+  KUAFU_TRY_STATUS(ReadString(j, "thread", f.thread));
+  KUAFU_TRY_STATUS(ReadString(j, "other_block", f.other_block));
+  KUAFU_TRY_STATUS(ReadString(j, "other_thread", f.other_thread));
+  KUAFU_TRY_STATUS(ReadString(j, "allocation", f.allocation));
+  return f;
+}
+
+Result<const Json*> Member(const Json& j, const char* key, bool array) {
+  const Json* member = JsonFind(j, key);
+  if (member == nullptr || (array ? !member->is_array() : !member->is_object())) {
+    return Error{Code::kInvalidInput, std::string("reading a verdict: '") + key + "' must be " + (array ? "a list" : "an object")};
+  }
+  return member;
+}
+
+}  // namespace
+
+std::string_view GateName(Gate gate) { return kGateNames[static_cast<int>(gate)]; }
+std::string_view ClassName(Class c) { return kClasses[static_cast<int>(c)].text; }
+Gate GateOf(Class c) { return kClasses[static_cast<int>(c)].gate; }
+
+Result<Class> ParseClass(std::string_view text) {
+  for (size_t i = 0; i < std::size(kClasses); ++i) {
+    if (kClasses[i].text == text) return static_cast<Class>(i);
+  }
+  return Error{Code::kInvalidInput, "reading a failure class: unknown name '" + std::string(text.substr(0, 64)) + "'"};
+}
+
+Json ToJson(const Verdict& v) {
+  Json j;
+  j["version"] = kVersion;
+  j["task"] = v.task;
+  j["candidate_hash"] = v.candidate_hash;
+  j["form"] = v.form;
+  j["target"] = v.target;
+  j["class"] = ClassName(v.cls);
+  j["pass"] = v.pass();
+  j["summary"] = v.summary;
+  Json gates = Json::object();
+  for (int g = 0; g < kGateCount; ++g) {
+    gates[std::string(kGateNames[g])] = {{"status", kStatusNames[static_cast<int>(v.gates[g].status)]},
+                                         {"evidence", v.gates[g].evidence}};
+  }
+  j["gates"] = std::move(gates);
+  j["findings"] = Json::array();
+  for (const Finding& f : v.findings) j["findings"].push_back(FindingToJson(f));
+  j["failing_trial"] = v.failing_trial;
+  j["reproducer"] = v.reproducer;
+  j["error"] = {{"max_abs", v.error.max_abs}, {"max_allowed", v.error.max_allowed}, {"rms", v.error.rms},
+                {"where", v.error.where}, {"got", v.error.got}, {"expected", v.error.expected}};
+  j["trials_passed"] = v.trials_passed;
+  j["trials_total"] = v.trials_total;
+  j["warp_widths"] = v.warp_widths;
+  j["plan"] = v.plan;
+  j["seed"] = std::to_string(v.seed);  // text: JSON numbers lose 64-bit integers in many readers
+  j["time_label"] = "measured";
+  j["compile_ms"] = v.compile_ms;
+  j["run_ms"] = v.run_ms;
+  j["total_ms"] = v.total_ms;
+  j["notes"] = v.notes;
+  return j;
+}
+
+Result<Verdict> FromJson(const Json& j) {
+  KUAFU_TRY(const int64_t version, JsonInt(j, "version"));
+  if (version != kVersion) {
+    return Error{Code::kUnsupported, "reading a verdict: version " + std::to_string(version) +
+                                         ", this program reads " + std::to_string(kVersion)};
+  }
+  Verdict v;
+  KUAFU_TRY_STATUS(ReadString(j, "task", v.task));
+  KUAFU_TRY_STATUS(ReadString(j, "candidate_hash", v.candidate_hash));
+  KUAFU_TRY_STATUS(ReadString(j, "form", v.form));
+  KUAFU_TRY_STATUS(ReadString(j, "target", v.target));
+  KUAFU_TRY(const std::string cls, JsonString(j, "class"));
+  KUAFU_TRY(v.cls, ParseClass(cls));
+  KUAFU_TRY_STATUS(ReadString(j, "summary", v.summary));
+  KUAFU_TRY(const Json* gates, Member(j, "gates", false));
+  for (int g = 0; g < kGateCount; ++g) {
+    KUAFU_TRY(const Json* gate, Member(*gates, std::string(kGateNames[g]).c_str(), false));
+    KUAFU_TRY(const std::string status, JsonString(*gate, "status"));
+    size_t s = 0;
+    while (s < std::size(kStatusNames) && kStatusNames[s] != status) ++s;
+    if (s == std::size(kStatusNames)) {
+      return Error{Code::kInvalidInput, "reading a verdict: gate status '" + status.substr(0, 64) + "' is unknown"};
+    }
+    v.gates[g].status = static_cast<GateStatus>(s);
+    KUAFU_TRY_STATUS(ReadString(*gate, "evidence", v.gates[g].evidence));
+  }
+  KUAFU_TRY(const Json* findings, Member(j, "findings", true));
+  if (findings->size() > kMaxFindings) {
+    return Error{Code::kExhausted, "reading a verdict: " + std::to_string(findings->size()) + " findings, limit " +
+                                       std::to_string(kMaxFindings)};
+  }
+  for (const Json& f : *findings) {
+    KUAFU_TRY(Finding finding, FindingFromJson(f));
+    v.findings.push_back(std::move(finding));
+  }
+  KUAFU_TRY_STATUS(ReadString(j, "failing_trial", v.failing_trial));
+  KUAFU_TRY_STATUS(ReadString(j, "reproducer", v.reproducer));
+  KUAFU_TRY(const Json* error, Member(j, "error", false));
+  KUAFU_TRY_STATUS(ReadNumber(*error, "max_abs", v.error.max_abs));
+  KUAFU_TRY_STATUS(ReadNumber(*error, "max_allowed", v.error.max_allowed));
+  KUAFU_TRY_STATUS(ReadNumber(*error, "rms", v.error.rms));
+  KUAFU_TRY_STATUS(ReadString(*error, "where", v.error.where));
+  KUAFU_TRY_STATUS(ReadNumber(*error, "got", v.error.got));
+  KUAFU_TRY_STATUS(ReadNumber(*error, "expected", v.error.expected));
+  KUAFU_TRY_STATUS(ReadInt(j, "trials_passed", v.trials_passed));
+  KUAFU_TRY_STATUS(ReadInt(j, "trials_total", v.trials_total));
+  KUAFU_TRY(const Json* widths, Member(j, "warp_widths", true));
+  for (const Json& w : *widths) {
+    if (!w.is_number_integer() || v.warp_widths.size() >= 8) return Error{Code::kInvalidInput, "reading a verdict: warp_widths"};
+    v.warp_widths.push_back(w.get<int>());
+  }
+  KUAFU_TRY_STATUS(ReadString(j, "plan", v.plan));
+  KUAFU_TRY(const std::string seed, JsonString(j, "seed"));
+  if (seed.empty() || seed.size() > 20 || seed.find_first_not_of("0123456789") != std::string::npos) {
+    return Error{Code::kInvalidInput, "reading a verdict: seed must be a decimal number in quotes"};
+  }
+  for (char c : seed) v.seed = v.seed * 10 + static_cast<uint64_t>(c - '0');
+  KUAFU_TRY_STATUS(ReadNumber(j, "compile_ms", v.compile_ms));
+  KUAFU_TRY_STATUS(ReadNumber(j, "run_ms", v.run_ms));
+  KUAFU_TRY_STATUS(ReadNumber(j, "total_ms", v.total_ms));
+  KUAFU_TRY(const Json* notes, Member(j, "notes", true));
+  for (const Json& n : *notes) {
+    if (!n.is_string() || v.notes.size() >= kMaxFindings) return Error{Code::kInvalidInput, "reading a verdict: notes"};
+    v.notes.push_back(n.get<std::string>());
+  }
+  return v;
+}
+
+std::string ToText(const Verdict& v) {
+  std::string t = v.pass() ? "PASS  " : "FAIL  ";
+  t += std::string(ClassName(v.cls)) + "  " + v.task + "  on " + v.target + "\n  " + v.summary + "\n";
+  for (int g = 0; g < kGateCount; ++g) {
+    const GateResult& gate = v.gates[g];
+    if (gate.status == GateStatus::kSkipped && gate.evidence.empty()) continue;
+    t += "  " + std::string(kGateNames[g]) + std::string(10 - kGateNames[g].size(), ' ') +
+         std::string(kStatusNames[static_cast<int>(gate.status)]) + "  " + gate.evidence + "\n";
+  }
+  for (const Finding& f : v.findings) {
+    t += "  " + f.file + ":" + std::to_string(f.line) + ": " + std::string(ClassName(f.cls)) + ": " + f.message + "\n";
+  }
+  if (!v.failing_trial.empty()) t += "  failing trial: " + v.failing_trial + "\n";
+  for (const std::string& note : v.notes) t += "  note: " + note + "\n";
+  if (!v.reproducer.empty()) t += "  reproduce: " + v.reproducer + "\n";
+  return t;
+}
+
+}  // namespace kuafu::verdict

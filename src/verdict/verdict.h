@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verdict on one candidate: a record and its JSON form (docs/verdict.schema.json), no logic. It lies
+// low so that whoever stores, ranks or serves verdicts needs nothing of the verifier.
+//
+//   Json json = verdict::ToJson(verdict);
+//   KUAFU_TRY(verdict::Verdict again, verdict::FromJson(json));
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace kuafu::verdict {
+
+inline constexpr int kVersion = 1;
+
+enum class Gate : uint8_t { kParse, kCompile, kLaunch, kRun, kCompare, kSanitize, kPortable };
+inline constexpr int kGateCount = 7;
+std::string_view GateName(Gate gate);
+
+enum class Class : uint8_t {
+#define CLASS(name, text, gate) k##name,
+#include "verdict/classes.def"
+#undef CLASS
+};
+std::string_view ClassName(Class c);
+// The gate that fails with this class.
+Gate GateOf(Class c);
+Result<Class> ParseClass(std::string_view text);
+
+enum class GateStatus : uint8_t { kPassed, kFailed, kSkipped };
+struct GateResult {
+  GateStatus status = GateStatus::kSkipped;
+  std::string evidence;  // what was looked at, or why it was skipped
+};
+
+// A defect with its place in the candidate's source.
+struct Finding {
+  Class cls = Class::kOob;
+  std::string message;
+  std::string kernel, file;
+  int line = 0, column = 0;  // from 1; 0 = unknown
+  int other_line = 0;        // races and barriers: the other side
+  std::string block, thread;              // "(1,0,0)"
+  std::string other_block, other_thread;  // empty where there is no other side
+  std::string allocation;
+};
+
+struct NumericError {
+  double max_abs = 0, max_allowed = 0, rms = 0;
+  std::string where;  // "output 0 at [3, 17]"
+  double got = 0, expected = 0;
+};
+
+struct Verdict {
+  std::string task, candidate_hash, form = "native", target;
+  Class cls = Class::kInfra;
+  std::string summary;  // one sentence
+  GateResult gates[kGateCount];
+  std::vector<Finding> findings;
+  std::string failing_trial;  // shape, values, seed; empty when none failed
+  std::string reproducer;     // one command line
+  NumericError error;         // of the failing trial, or the worst of the passing ones
+  int trials_passed = 0, trials_total = 0;
+  std::vector<int> warp_widths;
+  std::string plan;
+  uint64_t seed = 0;
+  double compile_ms = 0, run_ms = 0, total_ms = 0;  // measured on this machine
+  std::vector<std::string> notes;
+
+  bool pass() const { return cls == Class::kPass; }
+};
+
+Json ToJson(const Verdict& verdict);
+// Refuses unknown versions, missing or mistyped fields, and more than kMaxFindings findings.
+Result<Verdict> FromJson(const Json& json);
+inline constexpr size_t kMaxFindings = 1024;
+// What a person reads in a terminal; several lines.
+std::string ToText(const Verdict& verdict);
+
+}  // namespace kuafu::verdict

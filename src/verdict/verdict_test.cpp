@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goal: a verdict survives its JSON form, and damaged JSON is refused. Method: round trip of a record with
+// every field set, then removal and mistyping of each top-level field.
+#include "verdict/verdict.h"
+
+#include <gtest/gtest.h>
+
+namespace kuafu::verdict {
+namespace {
+
+Verdict Sample() {
+  Verdict v;
+  v.task = "softmax";
+  v.candidate_hash = "abc";
+  v.target = "sim:h100";
+  v.cls = Class::kRace;
+  v.summary = "two threads use scratch without a barrier between";
+  v.gates[2] = {GateStatus::kPassed, "grid 4, block 256"};
+  v.gates[5] = {GateStatus::kFailed, "1 finding"};
+  v.findings = {{.cls = Class::kRace, .message = "m", .kernel = "k", .file = "a.cu", .line = 12, .column = 3,
+                 .other_line = 9, .block = "(0,0,0)", .thread = "(1,0,0)", .other_block = "(0,0,0)",
+                 .other_thread = "(2,0,0)", .allocation = "scratch"}};
+  v.failing_trial = "nominal";
+  v.reproducer = "kuafu verify a b";
+  v.error = {1, 2, 3, "output 0", 4, 5};
+  v.trials_passed = 3;
+  v.trials_total = 7;
+  v.warp_widths = {32, 128};
+  v.plan = "quick";
+  v.seed = 18446744073709551615ull;
+  v.total_ms = 1.5;
+  v.notes = {"n"};
+  return v;
+}
+
+TEST(VerdictTest, JsonRoundTripKeepsEveryField) {
+  const Json json = ToJson(Sample());
+  Result<Verdict> again = FromJson(json);
+  ASSERT_TRUE(again.ok()) << again.error().ToString();
+  EXPECT_EQ(ToJson(again.value()), json);
+  EXPECT_EQ(again.value().seed, 18446744073709551615ull);
+}
+
+TEST(VerdictTest, MissingOrMistypedFieldsAreRefused) {
+  const Json good = ToJson(Sample());
+  for (const auto& [key, value] : good.items()) {
+    if (key == "pass" || key == "time_label") continue;  // derived from the rest
+    Json missing = good;
+    missing.erase(key);
+    EXPECT_FALSE(FromJson(missing).ok()) << key;
+    Json mistyped = good;
+    mistyped[key] = nullptr;
+    EXPECT_FALSE(FromJson(mistyped).ok()) << key;
+  }
+  EXPECT_FALSE(FromJson(Json::array()).ok());
+  EXPECT_FALSE(FromJson(Json("text")).ok());
+}
+
+TEST(VerdictTest, ClassNamesAreUniqueAndParse) {
+  for (int i = 0; i <= static_cast<int>(Class::kInfra); ++i) {
+    Result<Class> parsed = ParseClass(ClassName(static_cast<Class>(i)));
+    ASSERT_TRUE(parsed.ok());
+    EXPECT_EQ(static_cast<int>(parsed.value()), i);
+  }
+  EXPECT_FALSE(ParseClass("Pass").ok());
+}
+
+TEST(VerdictTest, TextNamesClassLineAndReproducer) {
+  const std::string text = ToText(Sample());
+  EXPECT_NE(text.find("a.cu:12: race"), std::string::npos) << text;
+  EXPECT_NE(text.find("kuafu verify a b"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace kuafu::verdict
