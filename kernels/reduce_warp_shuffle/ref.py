@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+import torch
+import torch.nn as nn
+
+batch_size = 40
+dim = 1999
+
+
+class Model(nn.Module):
+    """Mean of each row."""
+
+    def forward(self, x):
+        return torch.mean(x, dim=-1)
+
+
+def get_inputs():
+    return [torch.randn(batch_size, dim)]
+
+
+def get_init_inputs():
+    return []
