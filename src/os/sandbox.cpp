@@ -8,6 +8,7 @@
 #include <grp.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -275,6 +276,25 @@ Status DropUser(SandboxReport& report) {
   return OkStatus();
 }
 
+// A Landlock domain without rules: nothing in the file system can be changed, and processes outside
+// of it cannot be traced or read through /proc, even when they belong to the same user.
+void EnterLandlock(SandboxReport& report) {
+  landlock_ruleset_attr attributes{};
+  attributes.handled_access_fs = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
+                                 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
+                                 LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
+                                 LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
+                                 LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM;
+  UniqueFd ruleset(
+      static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0)));
+  if (ruleset.valid() && syscall(SYS_landlock_restrict_self, ruleset.get(), 0) == 0) {
+    report.landlock = true;
+    return;
+  }
+  report.missing.push_back(std::string("landlock: ") +
+                           ErrnoError("not available on this kernel", errno).message);
+}
+
 }  // namespace
 
 Status ApplyLimits(const Limits& limits) {
@@ -310,6 +330,12 @@ Result<SandboxReport> EnterSandbox(const SandboxOptions& options) {
     return ErrnoError("setting no_new_privs", errno);
   }
   report.no_new_privileges = true;
+  EnterLandlock(report);
+  if (!report.landlock && !report.user_dropped && options.files == FileAccess::kReadOnly) {
+    report.missing.push_back(
+        "memory: processes of the same user can be read through /proc; make the parent "
+        "non-dumpable with HideFromSameUser()");
+  }
   // /proc/<pid>/mem and ptrace of this process by its equals.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   sock_fprog program{static_cast<unsigned short>(filter.code().size()), filter.code().data()};
@@ -322,5 +348,7 @@ Result<SandboxReport> EnterSandbox(const SandboxOptions& options) {
   report.filter = true;
   return report;
 }
+
+void HideFromSameUser() { prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
 
 }  // namespace kuafu::os

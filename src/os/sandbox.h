@@ -57,6 +57,8 @@ struct SandboxReport {
   bool no_new_privileges = false;
   bool filter = false;
   bool user_dropped = false;
+  // A second wall around the file system and other processes' memory; newer kernels only.
+  bool landlock = false;
   // One sentence for each protection that is missing here, with the reason.
   std::vector<std::string> missing;
 };
@@ -64,5 +66,10 @@ struct SandboxReport {
 // Cannot be undone. Applies to all threads of the process. Fails only when the filter cannot be
 // installed: without it foreign code must not run.
 Result<SandboxReport> EnterSandbox(const SandboxOptions& options);
+
+// For the parent of a sandbox: other processes of the same user can no longer read or trace this
+// one. It gives no core dump and no attach to a debugger either, so only the programs that need it
+// call it.
+void HideFromSameUser();
 
 }  // namespace kuafu::os
