@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unbiased variance of each row."""
+import torch
+import torch.nn as nn
+
+rows = 6
+cols = 700
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return x.var(dim=1, unbiased=True)
+
+
+def get_inputs():
+    return [torch.randn(rows, cols)]
+
+
+def get_init_inputs():
+    return []
