@@ -41,7 +41,7 @@ def port(text):
     return TOKEN.sub(port_token, text)
 
 
-# A new example is checked only once it has a .mu, because the defective ones may exist in one form.
+# An example has a .mu only where the demo uses one.
 def sources():
     yield from sorted(ROOT.glob("*/kernel.cu"))
     yield from (p for p in sorted((ROOT.parent / "examples").rglob("*.cu"))

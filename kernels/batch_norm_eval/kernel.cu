@@ -37,9 +37,9 @@ torch::Tensor batch_norm(torch::Tensor x, torch::Tensor weight, torch::Tensor bi
   const int64_t pixels = x.size(2) * x.size(3);
   const dim3 grid(static_cast<unsigned>((pixels + kThreads - 1) / kThreads),
                   static_cast<unsigned>(planes < 65535 ? planes : 65535));  // grid.y is 16 bits
-  batch_norm_kernel<<<grid, kThreads>>>(
-      x.data_ptr<float>(), weight.data_ptr<float>(), bias.data_ptr<float>(), mean.data_ptr<float>(),
-      variance.data_ptr<float>(), y.data_ptr<float>(), planes, x.size(1), pixels,
-      static_cast<float>(eps));
+  batch_norm_kernel<<<grid, kThreads>>>(x.data_ptr<float>(), weight.data_ptr<float>(),
+                                        bias.data_ptr<float>(), mean.data_ptr<float>(),
+                                        variance.data_ptr<float>(), y.data_ptr<float>(), planes,
+                                        x.size(1), pixels, static_cast<float>(eps));
   return y;
 }

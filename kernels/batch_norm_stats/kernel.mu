@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batch norm with batch statistics: a block per channel merges (count, mean, M2) triples by Chan's
-// formula, which is one pass over memory and still free of cancellation; a second kernel normalises.
+// formula, which is one pass over memory and still free of cancellation; a second kernel
+// normalises.
 // kuafu: entry=batch_norm_stats args=x
 #include <musa_runtime.h>
 #include <torch/extension.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Group norm, a block per (sample, group). A group is contiguous in NCHW, so it is one long row; only
-// the scale and shift need the channel.
+// Group norm, a block per (sample, group). A group is contiguous in NCHW, so it is one long row;
+// only the scale and shift need the channel.
 // kuafu: entry=group_norm args=x,norm.weight,norm.bias,groups,eps
 #include <musa_runtime.h>
 #include <torch/extension.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layer norm, a block per row. Two passes: the mean first, then the mean of squared deviations, since
-// E[x^2] - E[x]^2 loses everything when the mean is large against the spread.
+// Layer norm, a block per row. Two passes: the mean first, then the mean of squared deviations,
+// since E[x^2] - E[x]^2 loses everything when the mean is large against the spread.
 // kuafu: entry=layer_norm args=x,norm.weight,norm.bias,eps
 #include <musa_runtime.h>
 #include <torch/extension.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row log-softmax, x - max - log(sum(exp(x - max))), with shuffle reductions through one shared slot
-// per warp; every thread of the block gets the totals.
+// Row log-softmax, x - max - log(sum(exp(x - max))), with shuffle reductions through one shared
+// slot per warp; every thread of the block gets the totals.
 // kuafu: entry=log_softmax args=x
 #include <cuda_runtime.h>
 #include <torch/extension.h>
@@ -36,7 +36,8 @@ __device__ float block_all_reduce(float value, float* slots) {
   return value;
 }
 
-__global__ void log_softmax_kernel(const float* __restrict__ x, float* __restrict__ y, int64_t dim) {
+__global__ void log_softmax_kernel(const float* __restrict__ x, float* __restrict__ y,
+                                   int64_t dim) {
   __shared__ float slots[kMaxWarps];
   const float* in = x + blockIdx.x * dim;
   float* out = y + blockIdx.x * dim;

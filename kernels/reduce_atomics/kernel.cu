@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dot product, style 4 of 5: warps reduce by shuffles, then one float atomic per warp. The order of
-// the atomics is free, so the last bits may differ from run to run; the tolerance has to allow that.
+// the atomics is free, so the last bits may differ from run to run; the tolerance has to allow
+// that.
 // kuafu: entry=dot args=a,b
 #include <cuda_runtime.h>
 #include <torch/extension.h>

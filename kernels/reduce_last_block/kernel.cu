@@ -20,8 +20,8 @@ __device__ float block_sum(float value, float* scratch) {
   return total;
 }
 
-__global__ void l1_kernel(const float* __restrict__ x, float* partial, unsigned* tickets, float* out,
-                          int64_t count) {
+__global__ void l1_kernel(const float* __restrict__ x, float* partial, unsigned* tickets,
+                          float* out, int64_t count) {
   __shared__ float scratch[kThreads];
   __shared__ bool is_last;
   const int64_t stride = static_cast<int64_t>(gridDim.x) * kThreads;
@@ -37,7 +37,7 @@ __global__ void l1_kernel(const float* __restrict__ x, float* partial, unsigned*
     is_last = atomicAdd(tickets, 1u) == gridDim.x - 1;
   }
   __syncthreads();
-  if (is_last) {  // the same for the whole block, so the barriers inside are met by all
+  if (is_last) {      // the same for the whole block, so the barriers inside are met by all
     __threadfence();  // pairs with the fence of each writer
     const volatile float* published = partial;  // past any stale cache line
     sum = 0.0f;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row means, style 2 of 5: shuffles inside each warp, one shared slot per warp, then the first warp.
-// Nothing assumes 32 lanes: lane, warp and offsets come from warpSize.
+// Row means, style 2 of 5: shuffles inside each warp, one shared slot per warp, then the first
+// warp. Nothing assumes 32 lanes: lane, warp and offsets come from warpSize.
 // kuafu: entry=row_mean args=x
 #include <musa_runtime.h>
 #include <torch/extension.h>

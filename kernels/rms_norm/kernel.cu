@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RMS norm with a warp per row; the butterfly leaves the total in every lane, so nothing is broadcast.
+// RMS norm with a warp per row; the butterfly leaves the total in every lane, so nothing is
+// broadcast.
 // kuafu: entry=rms_norm args=x,weight,eps
 #include <cuda_runtime.h>
 #include <torch/extension.h>

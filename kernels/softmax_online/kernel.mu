@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Online softmax with a warp per row: one pass keeps (maximum, rescaled sum), shuffles merge the lanes.
-// Rows are strided over all warps of the grid, so that the grid need not know the warp width.
+// Online softmax with a warp per row: one pass keeps (maximum, rescaled sum), shuffles merge the
+// lanes. Rows are strided over all warps of the grid, so that the grid need not know the warp
+// width.
 // kuafu: entry=softmax args=x
 #include <musa_runtime.h>
 #include <torch/extension.h>

@@ -8,7 +8,8 @@ constexpr int kThreads = 256;
 
 __device__ __forceinline__ float relu_of(float value) { return value < 0.0f ? 0.0f : value; }
 
-// Thread i of the first count/4 takes a whole vector; the next count%4 threads take one element each.
+// Thread i of the first count/4 takes a whole vector; the next count%4 threads take one element
+// each.
 __global__ void add_relu_vec4(const float* __restrict__ a, const float* __restrict__ b,
                               float* __restrict__ out, int64_t count) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// EXPECT: wrong_result
+// Hard swish with 16-byte loads and no tail: 64 x 1024 is right, and so is every multiple of four.
+// At an odd size the last one to three elements stay zero.
+// kuafu: entry=hardswish args=x
+#include <cuda_runtime.h>
+#include <torch/extension.h>
+
+constexpr int kThreads = 256;
+
+__device__ __forceinline__ float hardswish_of(float x) {
+  return x * fminf(fmaxf(x + 3.0f, 0.0f), 6.0f) / 6.0f;
+}
+
+__global__ void hardswish_kernel(const float* __restrict__ x, float* __restrict__ y,
+                                 int64_t count) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < count / 4) {
+    const float4 v = reinterpret_cast<const float4*>(x)[i];
+    reinterpret_cast<float4*>(y)[i] =
+        make_float4(hardswish_of(v.x), hardswish_of(v.y), hardswish_of(v.z), hardswish_of(v.w));
+  }
+}
+
+torch::Tensor hardswish(torch::Tensor x) {
+  TORCH_CHECK(x.scalar_type() == torch::kFloat32, "x must be float32");
+  x = x.contiguous();
+  TORCH_CHECK(reinterpret_cast<uintptr_t>(x.data_ptr<float>()) % 16 == 0, "x must be aligned");
+  torch::Tensor y = torch::zeros_like(x);
+  const int64_t count = x.numel();
+  if (count == 0) return y;
+  const unsigned blocks = static_cast<unsigned>((count / 4 + kThreads - 1) / kThreads);
+  if (blocks > 0) {
+    hardswish_kernel<<<blocks, kThreads>>>(x.data_ptr<float>(), y.data_ptr<float>(), count);
+  }
+  return y;
+}
