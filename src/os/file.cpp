@@ -141,6 +141,19 @@ Status AppendFile(const std::string& path, std::string_view bytes) {
   return WriteAll(fd.get(), bytes, path);
 }
 
+Status MakeWorldReadable(const std::string& directory) {
+  KUAFU_TRY(const std::vector<std::string> names, ListDir(directory));
+  for (const std::string& name : names) {
+    if (chmod(JoinPath(directory, name).c_str(), 0644) != 0) {
+      return Error{Code::kUnavailable, "making " + JoinPath(directory, name) + " readable: " + std::strerror(errno)};
+    }
+  }
+  if (chmod(directory.c_str(), 0755) != 0) {
+    return Error{Code::kUnavailable, "making " + directory + " readable: " + std::strerror(errno)};
+  }
+  return OkStatus();
+}
+
 bool FileExists(const std::string& path) {
   struct stat info{};
   return stat(path.c_str(), &info) == 0;

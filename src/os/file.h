@@ -27,6 +27,9 @@ Status WriteFileAtomic(const std::string& path, std::string_view bytes, int mode
 // One write at the end of the file, created when absent. For logs and result streams.
 Status AppendFile(const std::string& path, std::string_view bytes);
 
+// A directory with the files directly in it, for a child that runs as another user.
+Status MakeWorldReadable(const std::string& directory);
+
 bool FileExists(const std::string& path);
 bool IsDirectory(const std::string& path);
 Result<int64_t> FileSize(const std::string& path);
