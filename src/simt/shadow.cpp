@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Race detection, see shadow.h.
+#include "simt/shadow.h"
+
+#include <algorithm>
+
+namespace kuafu::simt {
+namespace {
+
+// Whether everything in the cell happened before what this lane does now. A cell of several lanes stands
+// for all of them, so it is ordered only if each of them would be.
+bool Ordered(const Cell& cell, const BlockSync& sync, int lane, uint32_t grid_tick) {
+  if (cell.tick < grid_tick) return true;
+  if (cell.block != sync.block) {
+    auto it = sync.acquired.find(cell.block);
+    return it != sync.acquired.end() && cell.tick < it->second;
+  }
+  if (cell.tick < sync.barrier_tick) return true;
+  bool several = (cell.flags & kCellSeveral) != 0;
+  if (cell.lane == lane && !several) return true;
+  if ((cell.flags & kCellSeveralWarps) != 0 || cell.lane / sync.width != lane / sync.width) return false;
+  return cell.tick < sync.lane_tick[static_cast<size_t>(lane)] && cell.tick < sync.lane_tick[cell.lane];
+}
+
+}  // namespace
+
+void BlockSync::Reset(uint32_t new_block, int lanes, int new_width) {
+  block = new_block;
+  width = new_width;
+  Barrier();  // the context may have run another block before
+  lane_tick.assign(static_cast<size_t>(lanes), 0);
+  fenced.assign(static_cast<size_t>(lanes), 0);
+  acquired.clear();
+}
+
+Conflict Touch(Word& word, const BlockSync& sync, int lane, uint8_t bytes, bool write, bool atomic, uint32_t line,
+               uint32_t grid_tick) {
+  Conflict conflict;
+  auto clashes = [&](const Cell& cell) {
+    return cell.tick != 0 && (cell.bytes & bytes) != 0 && !(atomic && (cell.flags & kCellAtomic) != 0) &&
+           !Ordered(cell, sync, lane, grid_tick);
+  };
+  if (clashes(word.write)) {
+    conflict = {true, true, word.write};
+  } else if (write && clashes(word.read)) {
+    conflict = {true, false, word.read};
+  }
+  Cell& cell = write ? word.write : word.read;
+  uint8_t flags = atomic ? kCellAtomic : 0;
+  bool same_phase = cell.tick != 0 && cell.block == sync.block && cell.tick >= sync.barrier_tick;
+  if (!write && same_phase && (cell.lane != lane || (cell.flags & kCellSeveral) != 0)) {
+    // Keep that there were several readers: a later write conflicts with any of them.
+    flags |= kCellSeveral | (cell.flags & kCellSeveralWarps);
+    if (cell.lane / sync.width != lane / sync.width) flags |= kCellSeveralWarps;
+    if ((cell.flags & kCellAtomic) == 0) flags = static_cast<uint8_t>(flags & ~kCellAtomic);
+    bytes |= cell.bytes;
+  } else if (!write && cell.tick != 0 && cell.block != sync.block && !Ordered(cell, sync, lane, grid_tick)) {
+    flags |= kCellSeveral;  // readers in several blocks: the newest stands for them
+  } else if (same_phase && cell.lane == lane) {
+    bytes |= cell.bytes;
+  }
+  cell = {sync.tick, line, sync.block, static_cast<uint16_t>(lane), bytes, flags};
+  return conflict;
+}
+
+Word* GlobalShadow::At(uint64_t address) {
+  uint64_t page = address / 4 / kPageWords;
+  if (page != last_page_) {
+    auto it = pages_.find(page);
+    if (it == pages_.end()) {
+      if (pages_.size() >= kMaxPages) {
+        limited_ = true;
+        return nullptr;
+      }
+      it = pages_.emplace(page, std::make_unique<Page>()).first;
+    }
+    last_page_ = page;
+    last_ = it->second.get();
+  }
+  return &last_->words[address / 4 % kPageWords];
+}
+
+void GlobalShadow::Release(uint64_t address, BlockSync& sync) {
+  auto& object = objects_[address];
+  for (const auto& [block, tick] : sync.acquired) object[block] = std::max(object[block], tick);
+  ++sync.tick;
+  object[sync.block] = std::max(object[sync.block], sync.tick);
+}
+
+void GlobalShadow::Acquire(uint64_t address, BlockSync& sync) {
+  auto it = objects_.find(address);
+  if (it == objects_.end()) return;
+  for (const auto& [block, tick] : it->second) {
+    if (block == sync.block) continue;
+    uint32_t& seen = sync.acquired[block];
+    seen = std::max(seen, tick);
+  }
+}
+
+}  // namespace kuafu::simt

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Race detection: for every 4-byte word the last write and the last read. Cells hold the block's tick,
+// which grows at every synchronisation, so nothing is ever cleared: a barrier makes all older cells of the
+// block harmless at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace kuafu::simt {
+
+struct Cell {
+  uint32_t tick = 0;   // 0 = empty
+  uint32_t line = 0;
+  uint32_t block = 0;
+  uint16_t lane = 0;
+  uint8_t bytes = 0;   // which of the four
+  uint8_t flags = 0;
+};
+inline constexpr uint8_t kCellAtomic = 1;
+inline constexpr uint8_t kCellSeveral = 2;       // more lanes than the one named
+inline constexpr uint8_t kCellSeveralWarps = 4;  // and of more than one warp
+static_assert(sizeof(Cell) == 16);
+
+struct Word {
+  Cell write, read;
+};
+
+// What orders one block's accesses, and those of others with respect to it.
+struct BlockSync {
+  uint32_t block = 0;
+  int width = 32;
+  uint32_t tick = 1;
+  uint32_t barrier_tick = 1;  // older cells of this block are ordered
+  std::vector<uint32_t> lane_tick;  // at the lane's last warp synchronisation
+  std::vector<uint8_t> fenced;      // the lane's writes are published by its next atomic
+  std::unordered_map<uint32_t, uint32_t> acquired;  // other block -> tick up to which it is visible here
+
+  void Reset(uint32_t new_block, int lanes, int new_width);
+  void Barrier() { barrier_tick = ++tick; }
+};
+
+struct Conflict {
+  bool found = false;
+  bool other_wrote = false;
+  Cell other;
+};
+
+// Updates the word; reports the first conflicting earlier access. grid_tick: see GlobalShadow.
+Conflict Touch(Word& word, const BlockSync& sync, int lane, uint8_t bytes, bool write, bool atomic, uint32_t line,
+               uint32_t grid_tick);
+
+class SharedShadow {
+ public:
+  void Resize(size_t bytes) { words_.resize((bytes + 3) / 4); }
+  Word& At(size_t offset) { return words_[offset / 4]; }
+
+ private:
+  std::vector<Word> words_;
+};
+
+class GlobalShadow {
+ public:
+  static constexpr size_t kPageWords = 1024;
+  static constexpr size_t kMaxPages = 16384;  // 512 MiB of shadow for 64 MiB of data
+  // nullptr beyond the bound.
+  Word* At(uint64_t address);
+  bool limited() const { return limited_; }
+
+  // Release and acquire on the object at this address.
+  void Release(uint64_t address, BlockSync& sync);
+  void Acquire(uint64_t address, BlockSync& sync);
+  uint32_t grid_tick = 0;  // accesses before are ordered by a grid-wide barrier
+  // Allocations only read in this launch need no record. Indexed by allocation id.
+  std::vector<uint8_t> read_only;
+
+ private:
+  struct Page {
+    Word words[kPageWords];
+  };
+  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
+  uint64_t last_page_ = ~0ull;
+  Page* last_ = nullptr;
+  bool limited_ = false;
+  std::unordered_map<uint64_t, std::unordered_map<uint32_t, uint32_t>> objects_;
+};
+
+}  // namespace kuafu::simt
