@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hazard: several threads publish partials, one signals without a barrier first (corrected twin)
+// Hazard: all threads publish partials, one signals without a barrier first (corrected twin)
 #include <torch/extension.h>
 
 __global__ void global_sum(const float* x, float* part, int* done, float* y, int n) {
@@ -10,11 +10,11 @@ __global__ void global_sum(const float* x, float* part, int* done, float* y, int
   for (int i = blockIdx.x * 256 + t; i < n; i += gridDim.x * 256) acc += x[i];
   s[t] = acc;
   __syncthreads();
-  for (int o = 128; o > 4; o >>= 1) {
+  for (int o = 128; o > 128; o >>= 1) {
     if (t < o) s[t] += s[t + o];
     __syncthreads();
   }
-  if (t < 8) part[blockIdx.x * 8 + t] = s[t];
+  part[blockIdx.x * 256 + t] = acc;
   __threadfence();
   __syncthreads();
   if (t == 0) last = atomicAdd(done, 1) == gridDim.x - 1;
@@ -23,14 +23,14 @@ __global__ void global_sum(const float* x, float* part, int* done, float* y, int
   __threadfence();
   if (t == 0) {
     float sum = 0.f;
-    for (int b = 0; b < gridDim.x * 8; ++b) sum += part[b];
+    for (int b = 0; b < gridDim.x * 256; ++b) sum += part[b];
     *y = sum;
   }
 }
 
 torch::Tensor forward(torch::Tensor x_in) {
   auto x = x_in.contiguous();
-  auto part = torch::empty({40}, x.options());
+  auto part = torch::empty({1280}, x.options());
   auto done = torch::zeros({1}, x.options().dtype(torch::kInt32));
   auto y = torch::empty({}, x.options());
   global_sum<<<5, 256>>>(x.data_ptr<float>(), part.data_ptr<float>(), done.data_ptr<int>(),

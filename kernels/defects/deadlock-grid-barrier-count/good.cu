@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hazard: hand-made grid barrier waits for one block too many (corrected twin)
+#include <torch/extension.h>
+
+__global__ void row_sum(const float* x, float* y, int* flag, int cols) {
+  const float* row = x + (size_t)blockIdx.x * cols;
+  float v = 0.f;
+  for (int c = 0; c < cols; ++c) v += row[c];
+  y[blockIdx.x] = v;
+  __threadfence();
+  atomicAdd(flag, 1);
+  while (atomicAdd(flag, 0) < (int)gridDim.x) {
+  }
+}
+
+torch::Tensor forward(torch::Tensor x_in) {
+  auto x = x_in.contiguous();
+  auto flag = torch::zeros({1}, x.options().dtype(torch::kInt32));
+  auto y = torch::empty({x.size(0)}, x.options());
+  const int rows = (int)x.size(0), cols = (int)x.size(1);
+  if (rows > 0)
+    row_sum<<<rows, 1>>>(x.data_ptr<float>(), y.data_ptr<float>(), flag.data_ptr<int>(), cols);
+  return y;
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hazard: block size computed as n / 4096
+#include <torch/extension.h>
+
+__global__ void scale(const float* x, float* y, int n) {  // EXPECT: launch_invalid
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = 2.f * x[i] + 1.f;
+}
+
+torch::Tensor forward(torch::Tensor x_in) {
+  auto x = x_in.contiguous();
+  auto y = torch::empty_like(x);
+  const int n = (int)x.numel();
+  if (n > 0)
+    scale<<<(n + 255) / 256, n / 4096>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);  // EXPECT-ALSO: launch_invalid
+  return y;
+}

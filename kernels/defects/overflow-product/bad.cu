@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hazard: int product of a virtual stride wraps
+#include <torch/extension.h>
+
+__global__ void scale(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i >= n) return;
+  const int at = i * 100003 * 50021;  // EXPECT: index_overflow
+  y[i] = 2.f * x[at / 100003 / 50021] + 1.f;  // EXPECT-ALSO: index_overflow
+}
+
+torch::Tensor forward(torch::Tensor x_in) {
+  auto x = x_in.contiguous();
+  auto y = torch::empty_like(x);
+  const int n = (int)x.numel();
+  if (n > 0) scale<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+  return y;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hazard: half of a warp waits in a shuffle, the other half at the block barrier
+#include <torch/extension.h>
+
+__global__ void row_sum(const float* x, float* y, int cols) {
+  __shared__ float s[32];
+  const int t = threadIdx.x;
+  const float* row = x + (size_t)blockIdx.x * cols;
+  float v = 0.f;
+  for (int c = t; c < cols; c += 256) v += row[c];
+  for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffffu, v, o);
+  if (t % 32 < 16) v = __shfl_sync(0xffffffffu, v, 0);  // EXPECT: warp_sync
+  if (t % 32 == 0) s[t / 32] = v;
+  __syncthreads();
+  if (t == 0) {
+    float sum = 0.f;
+    for (int w = 0; w < 8; ++w) sum += s[w];
+    y[blockIdx.x] = sum;
+  }
+}
+
+torch::Tensor forward(torch::Tensor x_in) {
+  auto x = x_in.contiguous();
+  auto y = torch::empty({x.size(0)}, x.options());
+  const int rows = (int)x.size(0), cols = (int)x.size(1);
+  if (rows > 0) row_sum<<<rows, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), cols);
+  return y;
+}

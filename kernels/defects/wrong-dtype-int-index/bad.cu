@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hazard: returns int32 indices where the reference returns int64
+#include <torch/extension.h>
+
+__global__ void argmax(const float* x, int* y, int cols, int rows) {  // EXPECT: wrong_dtype
+  const int r = blockIdx.x * 64 + threadIdx.x;
+  if (r >= rows) return;
+  int best = 0;
+  for (int c = 1; c < cols; ++c) {
+    const float v = x[(size_t)r * cols + c], b = x[(size_t)r * cols + best];
+    if (b == b && (v > b || v != v)) best = c;
+  }
+  y[r] = best;
+}
+
+torch::Tensor forward(torch::Tensor x_in) {
+  auto x = x_in.contiguous();
+  auto y = torch::empty({x.size(0)}, x.options().dtype(torch::kInt32));
+  const int rows = (int)x.size(0), cols = (int)x.size(1);
+  if (rows > 0)
+    argmax<<<(rows + 63) / 64, 64>>>(x.data_ptr<float>(), y.data_ptr<int>(), cols, rows);
+  return y;
+}

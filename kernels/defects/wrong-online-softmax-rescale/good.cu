@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hazard: running sum is not rescaled when the maximum grows (corrected twin)
+#include <torch/extension.h>
+
+__global__ void softmax(const float* x, float* y, int cols, int rows) {
+  const int r = blockIdx.x * 64 + threadIdx.x;
+  if (r >= rows) return;
+  const float* row = x + (size_t)r * cols;
+  float top = -INFINITY, sum = 0.f;
+  for (int c = 0; c < cols; ++c) {
+    const float v = row[c], next = v > top || v != v ? v : top;
+    sum = (sum == 0.f ? 0.f : sum * expf(top - next)) + expf(v - next);
+    top = next;
+  }
+  for (int c = 0; c < cols; ++c) y[(size_t)r * cols + c] = expf(row[c] - top) / sum;
+}
+
+torch::Tensor forward(torch::Tensor x_in) {
+  auto x = x_in.contiguous();
+  auto y = torch::empty_like(x);
+  const int rows = (int)x.size(0), cols = (int)x.size(1);
+  if (rows > 0)
+    softmax<<<(rows + 63) / 64, 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), cols, rows);
+  return y;
+}
