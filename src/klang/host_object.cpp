@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host code generation. clang registers kernels only when a fatbin is embedded, and we have none; instead the
+// object exports two tables that the runner reads: `kuafu_kernels` (stub address, kernel name) with
+// `kuafu_kernel_count`, and `kuafu_symbols` (shadow address, name, bytes) with `kuafu_symbol_count`.
+#include <cctype>
+#include <string>
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include "klang/stages.h"
+
+namespace kuafu::klang {
+namespace {
+
+constexpr llvm::StringLiteral kStub = "__device_stub__";
+
+// `_Z19__device_stub__vaddPf` is the stub of `_Z4vaddPf`; for extern "C" the name follows the prefix.
+std::string KernelName(llvm::StringRef stub) {
+  const size_t at = stub.find(kStub);
+  if (at == llvm::StringRef::npos) return {};
+  size_t digits = at;
+  while (digits > 0 && std::isdigit(static_cast<unsigned char>(stub[digits - 1])) != 0) --digits;
+  const llvm::StringRef base = stub.drop_front(at + kStub.size());
+  unsigned length = 0;
+  if (digits == at || stub.slice(digits, at).getAsInteger(10, length) || length <= kStub.size()) return base.str();
+  return (stub.take_front(digits) + std::to_string(length - kStub.size()) + base).str();
+}
+
+llvm::Constant* CString(llvm::Module& module, llvm::StringRef text) {
+  llvm::Constant* data = llvm::ConstantDataArray::getString(module.getContext(), text);
+  return new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data, "kuafu.name");
+}
+
+void Export(llvm::Module& module, const char* array, const char* count, llvm::StructType* type,
+            llvm::ArrayRef<llvm::Constant*> rows) {
+  auto* array_type = llvm::ArrayType::get(type, rows.size());
+  new llvm::GlobalVariable(module, array_type, true, llvm::GlobalValue::ExternalLinkage,
+                           llvm::ConstantArray::get(array_type, rows), array);
+  auto* i64 = llvm::Type::getInt64Ty(module.getContext());
+  new llvm::GlobalVariable(module, i64, true, llvm::GlobalValue::ExternalLinkage,
+                           llvm::ConstantInt::get(i64, rows.size()), count);
+}
+
+void AddTables(llvm::Module& module) {
+  auto* ptr = llvm::PointerType::getUnqual(module.getContext());
+  auto* i64 = llvm::Type::getInt64Ty(module.getContext());
+  auto* kernel_type = llvm::StructType::get(ptr, ptr);
+  auto* symbol_type = llvm::StructType::get(ptr, ptr, i64);
+  std::vector<llvm::Constant*> kernels, symbols;
+  for (llvm::Function& f : module) {
+    if (f.isDeclaration()) continue;
+    const std::string name = KernelName(f.getName());
+    if (!name.empty()) kernels.push_back(llvm::ConstantStruct::get(kernel_type, {&f, CString(module, name)}));
+  }
+  std::vector<llvm::GlobalVariable*> shadows;
+  for (llvm::GlobalVariable& g : module.globals()) {
+    // clang gives the host shadow of a device variable an undefined initialiser; nothing else has one.
+    if (g.hasInitializer() && llvm::isa<llvm::UndefValue>(g.getInitializer()) && !g.isConstant()) shadows.push_back(&g);
+  }
+  for (llvm::GlobalVariable* g : shadows) {
+    const uint64_t bytes = module.getDataLayout().getTypeAllocSize(g->getValueType());
+    symbols.push_back(llvm::ConstantStruct::get(
+        symbol_type, {g, CString(module, g->getName()), llvm::ConstantInt::get(i64, bytes)}));
+  }
+  Export(module, "kuafu_kernels", "kuafu_kernel_count", kernel_type, kernels);
+  Export(module, "kuafu_symbols", "kuafu_symbol_count", symbol_type, symbols);
+}
+
+}  // namespace
+
+Result<std::vector<uint8_t>> EmitHostObject(llvm::Module& module) {
+  AddTables(module);
+  std::string message;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(module.getTargetTriple(), message);
+  if (target == nullptr) return Error{Code::kUnavailable, "generating host code: " + message};
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      module.getTargetTriple(), "x86-64", "", {}, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Less));
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream out(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::ObjectFile)) {
+    return Error{Code::kInternal, "generating host code: this LLVM cannot write ELF objects"};
+  }
+  passes.run(module);
+  return std::vector<uint8_t>(bytes.begin(), bytes.end());
+}
+
+}  // namespace kuafu::klang

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel-language compiler: CUDA C++ or MUSA C++ source text in, a device module (isa.h) and a host
+// object out. clang 19 is used as a library; no vendor SDK is needed because the dialect headers are ours.
+//
+//   klang::CompileRequest request{.source = text, .file = "softmax.cu"};
+//   KUAFU_TRY(klang::CompileResult result, klang::Compile(request));
+//   if (!result.ok) Print(result.diagnostics);      // the candidate's fault: a value, not an error
+//
+// A pathological source can still crash or stall clang, so hostile input belongs in a worker process.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace kuafu::klang {
+
+enum class Dialect : uint8_t { kCuda, kMusa };
+enum class Severity : uint8_t { kNote, kWarning, kError };
+
+struct CompileRequest {
+  std::string source;                   // the whole text; at most kMaxSourceBytes
+  std::string file = "kernel.cu";       // name shown in messages; no such file is opened
+  Dialect dialect = Dialect::kCuda;
+  uint32_t arch = 900;                  // 900 = sm_90; 210, 220, 310 = mp_21, mp_22, mp_31
+  std::vector<std::string> extra_args;  // -D, -U and -I only
+  std::string include_dir;              // dialect headers; empty = the one found at build time
+  bool host = true;                     // compile the host half too
+};
+
+struct Diagnostic {
+  Severity severity = Severity::kError;
+  std::string file;
+  uint32_t line = 0, column = 0;  // from 1; 0 = unknown
+  std::string message;
+  std::string snippet;            // the source line and, below it, a caret
+
+  // "file:line:column: error: message" followed by the snippet.
+  std::string ToString() const;
+};
+
+struct CompileResult {
+  bool ok = false;                      // no error among the diagnostics
+  std::vector<Diagnostic> diagnostics;  // in the order clang gave them
+  std::vector<uint8_t> device_module;   // isa::Write
+  std::vector<uint8_t> host_object;     // ELF relocatable, x86-64, position independent
+  std::string entry;                    // host function behind kuafu_entry; empty = none found
+  double device_ms = 0, host_ms = 0;
+};
+
+inline constexpr size_t kMaxSourceBytes = 4u << 20;
+inline constexpr size_t kMaxDiagnostics = 64;
+
+// An Error means that the request itself is unusable or that this installation is broken; whatever is wrong
+// with the source comes back in the diagnostics. Safe to call from several threads.
+Result<CompileResult> Compile(const CompileRequest& request);
+
+}  // namespace kuafu::klang

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stages behind Compile, so that clang, LLVM's passes and the lowering are compiled apart: a file that
+// includes clang costs 10-20 s.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "isa/isa.h"
+#include "klang/klang.h"
+
+namespace llvm {
+class Module;
+}
+
+namespace kuafu::klang {
+
+// Directory under which clang sees the source; taken off again wherever a name is shown.
+inline constexpr std::string_view kSourceDir = "/kuafu-source/";
+
+// Optimisation of device code that cannot hide a defect; see passes.cpp.
+void RunCheckPipeline(llvm::Module& module);
+
+struct LowerInput {
+  const CompileRequest* request = nullptr;  // borrowed, lives as long as the call
+  std::string user_path;                    // the source as debug information names it
+};
+// LLVM IR to bytecode. What bytecode cannot express is appended to diagnostics; then the module is unusable.
+isa::Module LowerModule(llvm::Module& module, const LowerInput& input, std::vector<Diagnostic>* diagnostics);
+
+// Fills Diagnostic::snippet from the source text.
+void AddSnippet(std::string_view source, Diagnostic* diagnostic);
+
+// Adds the kernel and symbol tables, then generates code.
+Result<std::vector<uint8_t>> EmitHostObject(llvm::Module& module);
+
+}  // namespace kuafu::klang
