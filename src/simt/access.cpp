@@ -271,6 +271,13 @@ void BlockRun::ReportRace(const Conflict& c, const Target& t, int lane, uint64_t
          name, c.other.lane, same_block ? static_cast<int64_t>(linear_) : static_cast<int64_t>(c.other.block));
 }
 
+// Reads of memory that is initialised and that this launch does not write need no shadow work.
+bool BlockRun::Unwatched(const Target& t) const {
+  const GlobalShadow& shadow = *launch_.shadow;
+  return t.kind == Target::Kind::kGlobal && !t.allocation->tracked && t.id < shadow.read_only.size() &&
+         shadow.read_only[t.id] != 0;
+}
+
 // Shadow work of one lane's access that is known to be in bounds. `atomic` covers volatile as well.
 void BlockRun::Note(const Target& t, int lane, uint64_t address, uint32_t size, Access access, bool atomic, bool copy,
                     uint32_t line) {
@@ -323,6 +330,29 @@ void BlockRun::Note(const Target& t, int lane, uint64_t address, uint32_t size, 
   if (write && !atomic) sync_.fenced[static_cast<size_t>(lane)] = 0;
 }
 
+// Plain accesses of whole words of one shared variable by all lanes with ok (nullptr: all).
+void BlockRun::NoteShared(const Target& t, const Split& s, const uint8_t* ok, uint32_t size, Access access, bool copy,
+                          uint32_t line) {
+  auto base = reinterpret_cast<uint64_t>(shared_);
+  bool write = access == Access::kWrite;
+  for (int i = 0; i < s.hi - s.lo; ++i) {
+    if (ok != nullptr && !ok[i]) continue;
+    uint64_t at = address_[static_cast<size_t>(i)] - base;
+    bool fast = (at & 3) == 0;
+    for (uint32_t w = 0; fast && w < size; w += 4) {
+      uint32_t valid = 0x01010101;
+      if (write) {
+        std::memcpy(&shared_valid_[at + w], &valid, 4);
+      } else {
+        std::memcpy(&valid, &shared_valid_[at + w], 4);
+        fast = valid == 0x01010101;
+      }
+      fast = fast && TouchFast(shared_shadow_.At(at + w), sync_, s.lo + i, write, line);
+    }
+    if (!fast) Note(t, s.lo + i, base + at, size, access, false, copy, line);
+  }
+}
+
 void BlockRun::Load(const DInst& d, Split& s) {
   uint32_t components = std::max(d.inst.Components(), 1u);
   auto bytes = static_cast<uint32_t>(isa::TypeBytes(d.inst.type));
@@ -339,14 +369,19 @@ void BlockRun::Load(const DInst& d, Split& s) {
     ++launch_.polls;
     launch_.poll_line = d.inst.line;
   }
-  if (launch_.options->sanitize && target.kind != Target::Kind::kParam) {
+  if (launch_.options->sanitize && target.kind == Target::Kind::kShared && size % 4 == 0) {
+    const uint8_t* ok = dirty ? ok_.data() : s.dense() ? nullptr : s.mask.data() + s.lo;
+    NoteShared(target, s, ok, size, Access::kRead, copy, d.inst.line);
+  } else if (launch_.options->sanitize && target.kind != Target::Kind::kParam && !Unwatched(target)) {
     bool varies = target.kind == Target::Kind::kNone;
     for (int i = 0; i < n; ++i) {
       int lane = s.lo + i;
       if (!s.mask[static_cast<size_t>(lane)] || (dirty && !ok_[static_cast<size_t>(i)])) continue;
       Target t = varies ? Resolve(static_cast<uint32_t>(ReadReg(*s.frame, d.inst.c, lane)), *s.frame) : target;
       if (is_volatile && t.kind == Target::Kind::kGlobal) launch_.shadow->Acquire(address[i], sync_);
-      Note(t, lane, address[i], size, Access::kRead, is_volatile, copy, d.inst.line);
+      // Volatile counts as atomic between blocks, where it is used for flags; in shared memory it is what
+      // old warp-synchronous code relies on, and that is no longer ordered.
+      Note(t, lane, address[i], size, Access::kRead, is_volatile && t.kind == Target::Kind::kGlobal, copy, d.inst.line);
     }
   }
   bool single = d.as == 0 && (d.inst.b == isa::kNoReg || d.bs == 0);
@@ -401,7 +436,9 @@ void BlockRun::Store(const DInst& d, Split& s) {
   if (target.kind == Target::Kind::kGlobal) launch_.result.global_store_bytes += static_cast<uint64_t>(s.count) * size;
   bool varies = target.kind == Target::Kind::kNone;
   bool tracked = varies || (target.allocation != nullptr && target.allocation->tracked);
-  if (launch_.options->sanitize || tracked) {
+  if (launch_.options->sanitize && target.kind == Target::Kind::kShared && size % 4 == 0) {
+    NoteShared(target, s, ok, size, Access::kWrite, false, d.inst.line);
+  } else if (launch_.options->sanitize || tracked) {
     for (int i = 0; i < n; ++i) {
       if (ok != nullptr && !ok[i]) continue;
       int lane = s.lo + i;
@@ -410,7 +447,8 @@ void BlockRun::Store(const DInst& d, Split& s) {
         if (is_volatile && t.kind == Target::Kind::kGlobal && sync_.fenced[static_cast<size_t>(lane)]) {
           launch_.shadow->Release(address[i], sync_);
         }
-        Note(t, lane, address[i], size, Access::kWrite, is_volatile, false, d.inst.line);
+        Note(t, lane, address[i], size, Access::kWrite, is_volatile && t.kind == Target::Kind::kGlobal, false,
+             d.inst.line);
       }
       if (t.allocation != nullptr && t.allocation->tracked) t.allocation->SetValid(address[i] - t.base, size, true);
     }

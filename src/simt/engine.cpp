@@ -480,11 +480,12 @@ void BlockRun::RunSplit(Split* s, uint64_t limit) {
     --slice;
     r.lane_instructions += static_cast<uint64_t>(s->count);
     if (d.fn != nullptr) {
-      if (d.overflow != nullptr && check_overflow && !d.dst_uniform) {
+      if (d.overflow != nullptr && check_overflow) {
         int lane = 0;
         uint8_t* const* regs = s->frame->regs.data();
         if (d.overflow(regs[d.a] + s->lo * d.as, regs[d.b] + s->lo * d.bs, regs[d.c] + s->lo * d.cs, d.uniform,
-                       s->dense() ? nullptr : s->mask.data() + s->lo, s->hi - s->lo, &lane)) {
+                       s->dense() || d.dst_uniform ? nullptr : s->mask.data() + s->lo,
+                       d.dst_uniform ? 1 : s->hi - s->lo, &lane)) {
           Report(Finding::Kind::kIndexOverflow, std::string("signed overflow in the ") +
                  std::string(isa::TypeName(d.inst.type)) + " " + std::string(isa::OpName(d.inst.op)) +
                  " of an index; compute it in 64 bits", d.inst.line, 0, s->lo + lane);

@@ -189,6 +189,9 @@ class BlockRun {
   void Store(const DInst& d, Split& s);
   void Note(const Target& t, int lane, uint64_t address, uint32_t size, Access access, bool atomic, bool copy,
             uint32_t line);
+  bool Unwatched(const Target& t) const;
+  void NoteShared(const Target& t, const Split& s, const uint8_t* ok, uint32_t size, Access access, bool copy,
+                  uint32_t line);
   bool PrepareAccess(const DInst& d, Split& s, uint32_t size, Access access, Target* uniform_target);
   void Atomic(const DInst& d, Split& s);
   void CopyOrSet(const DInst& d, Split& s);

@@ -27,6 +27,7 @@ bool Ordered(const Cell& cell, const BlockSync& sync, int lane, uint32_t grid_ti
 void BlockSync::Reset(uint32_t new_block, int lanes, int new_width) {
   block = new_block;
   width = new_width;
+  width_log2 = __builtin_ctz(static_cast<unsigned>(new_width));
   Barrier();  // the context may have run another block before
   lane_tick.assign(static_cast<size_t>(lanes), 0);
   fenced.assign(static_cast<size_t>(lanes), 0);

@@ -31,7 +31,7 @@ struct Word {
 // What orders one block's accesses, and those of others with respect to it.
 struct BlockSync {
   uint32_t block = 0;
-  int width = 32;
+  int width = 32, width_log2 = 5;
   uint32_t tick = 1;
   uint32_t barrier_tick = 1;  // older cells of this block are ordered
   std::vector<uint32_t> lane_tick;  // at the lane's last warp synchronisation
@@ -51,6 +51,26 @@ struct Conflict {
 // Updates the word; reports the first conflicting earlier access. grid_tick: see GlobalShadow.
 Conflict Touch(Word& word, const BlockSync& sync, int lane, uint8_t bytes, bool write, bool atomic, uint32_t line,
                uint32_t grid_tick);
+
+// The common case of a plain access to a whole shared word that meets nothing: true if it is that and the
+// word is updated, false if Touch has to look. In shared memory a cell of this phase is this block's.
+inline bool TouchFast(Word& word, const BlockSync& sync, int lane, bool write, uint32_t line) {
+  auto mine = [&](const Cell& c) {
+    return c.tick < sync.barrier_tick || (c.lane == lane && (c.flags & (kCellSeveral | kCellAtomic)) == 0);
+  };
+  if (!mine(word.write)) return false;
+  Cell& cell = write ? word.write : word.read;
+  uint8_t flags = 0;
+  if (write) {
+    if (!mine(word.read)) return false;
+  } else if (cell.tick >= sync.barrier_tick && (cell.lane != lane || cell.flags != 0)) {
+    if ((cell.flags & kCellAtomic) != 0 || cell.bytes != 15) return false;
+    flags = cell.flags | kCellSeveral;
+    if (cell.lane >> sync.width_log2 != lane >> sync.width_log2) flags |= kCellSeveralWarps;
+  }
+  cell = {sync.tick, line, sync.block, static_cast<uint16_t>(lane), 15, flags};
+  return true;
+}
 
 class SharedShadow {
  public:

@@ -70,7 +70,6 @@ void BlockRun::CompleteBarrier(size_t index) {
   std::vector<Split*> waiting = std::move(barrier_wait_[index].waiting);
   barrier_wait_.erase(barrier_wait_.begin() + static_cast<long>(index));
   ++launch_.result.barriers;
-  launch_.last_effect = launch_.result.dispatches;
   const DInst& first = At(*waiting.front());
   bool whole = first.inst.b == isa::kNoReg;
   int popc = 0, total = 0;
@@ -281,7 +280,6 @@ void BlockRun::ExecWarp(int warp, Split* const* owner, Mask128 members, bool all
   const DInst& d = At(*owner[first]);
   Op op = d.inst.op;
   std::string name(isa::OpName(op));
-  launch_.last_effect = launch_.result.dispatches;
 
   Mask128 exist;
   for (int i = 0; i < width && base + i < n_; ++i) exist.Set(i);
