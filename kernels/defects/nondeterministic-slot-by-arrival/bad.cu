@@ -19,7 +19,8 @@ torch::Tensor forward(torch::Tensor x_in) {
   auto part = torch::empty({61}, x.options());
   auto next = torch::zeros({1}, x.options().dtype(torch::kInt32));
   auto y = torch::empty({}, x.options());
-  partial<<<61, 1>>>(x.data_ptr<float>(), part.data_ptr<float>(), next.data_ptr<int>(), (int)x.numel());
+  const int n = (int)x.numel();
+  partial<<<61, 1>>>(x.data_ptr<float>(), part.data_ptr<float>(), next.data_ptr<int>(), n);
   final<<<1, 1>>>(part.data_ptr<float>(), y.data_ptr<float>());
   return y;
 }

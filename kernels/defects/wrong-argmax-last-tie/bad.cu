@@ -18,6 +18,7 @@ torch::Tensor forward(torch::Tensor x_in) {
   auto y = torch::empty({x.size(0)}, x.options().dtype(torch::kInt64));
   const int rows = (int)x.size(0), cols = (int)x.size(1);
   if (rows > 0)
-    argmax<<<(rows + 63) / 64, 64>>>(x.data_ptr<float>(), (long long*)y.data_ptr<int64_t>(), cols, rows);
+    argmax<<<(rows + 63) / 64, 64>>>(x.data_ptr<float>(), (long long*)y.data_ptr<int64_t>(),
+                                     cols, rows);
   return y;
 }

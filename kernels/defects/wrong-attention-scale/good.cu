@@ -2,7 +2,8 @@
 // Hazard: scores are not divided by the root of the width (corrected twin)
 #include <torch/extension.h>
 
-__global__ void attention(const float* q, const float* k, const float* v, float* y, int n, int m, int d) {
+__global__ void attention(const float* q, const float* k, const float* v, float* y,
+                          int n, int m, int d) {
   const int r = blockIdx.x;
   extern __shared__ float s[];
   if (threadIdx.x == 0) {

@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hazard: start index adds blockDim where it has to multiply
+// Hazard: start index adds blockDim and blockIdx where it has to multiply
 #include <torch/extension.h>
 
-__global__ void row_sum(const float* x, float* y, int cols) {  // EXPECT: wrong_result
-  __shared__ float s[256];
-  const int t = threadIdx.x;
-  const float* row = x + (blockIdx.x + (size_t)0 * cols);
+__global__ void partial(const float* x, float* part, int n) {  // EXPECT: wrong_result
   float acc = 0.f;
-  for (int c = t; c < cols; c += 256) acc += row[c];
-  s[t] = acc;
-  __syncthreads();
-  for (int o = 128; o > 0; o >>= 1) {
-    if (t < o) s[t] += s[t + o];
-    __syncthreads();
-  }
-  if (t == 0) y[blockIdx.x] = s[0];
+  for (int i = threadIdx.x + blockDim.x + blockIdx.x; i < n; i += gridDim.x * blockDim.x) acc += x[i];
+  part[blockIdx.x * 64 + threadIdx.x] = acc;
+}
+__global__ void final(const float* part, float* y) {
+  float acc = 0.f;
+  for (int i = 0; i < 256; ++i) acc += part[i];
+  *y = acc;
 }
 
 torch::Tensor forward(torch::Tensor x_in) {
   auto x = x_in.contiguous();
-  auto y = torch::empty({x.size(0)}, x.options());
-  const int rows = (int)x.size(0), cols = (int)x.size(1);
-  if (rows > 0) row_sum<<<rows, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), cols);
+  auto part = torch::empty({256}, x.options());
+  auto y = torch::empty({}, x.options());
+  partial<<<4, 64>>>(x.data_ptr<float>(), part.data_ptr<float>(), (int)x.numel());
+  final<<<1, 1>>>(part.data_ptr<float>(), y.data_ptr<float>());
   return y;
 }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hostile: launches two thousand million blocks
+#include <torch/extension.h>
+
+__global__ void scale(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) y[i] = 2.f * x[i] + 1.f;
+}
+
+torch::Tensor forward(torch::Tensor x_in) {
+  scale<<<2147483647, 1024>>>(x_in.data_ptr<float>(), x_in.data_ptr<float>(), 0);
+  auto x = x_in.contiguous();
+  auto y = torch::empty_like(x);
+  const int n = (int)x.numel();
+  if (n > 0) scale<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+  return y;
+}

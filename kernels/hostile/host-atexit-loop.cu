@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hostile: atexit handler that never returns; the result is right
+#include <cstdlib>
+
+#include <torch/extension.h>
+
+__global__ void scale(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) y[i] = 2.f * x[i] + 1.f;
+}
+
+torch::Tensor forward(torch::Tensor x_in) {
+  atexit([] { for (volatile int go = 1; go;) {
+  } });
+  auto x = x_in.contiguous();
+  auto y = torch::empty_like(x);
+  const int n = (int)x.numel();
+  if (n > 0) scale<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+  return y;
+}

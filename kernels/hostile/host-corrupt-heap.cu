@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hostile: overwrites the heap around its own allocations
+#include <cstdlib>
+#include <cstring>
+
+#include <torch/extension.h>
+
+__global__ void scale(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) y[i] = 2.f * x[i] + 1.f;
+}
+
+torch::Tensor forward(torch::Tensor x_in) {
+  for (int k = 0; k < 64; ++k) {
+    char* p = (char*)malloc(64);
+    memset(p - 64, 0x41, 4096);
+    free(p);
+  }
+  auto x = x_in.contiguous();
+  auto y = torch::empty_like(x);
+  const int n = (int)x.numel();
+  if (n > 0) scale<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+  return y;
+}

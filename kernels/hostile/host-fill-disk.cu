@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hostile: writes a file without end
+#include <cstdio>
+#include <cstdlib>
+
+#include <torch/extension.h>
+
+__global__ void scale(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) y[i] = 2.f * x[i] + 1.f;
+}
+
+torch::Tensor forward(torch::Tensor x_in) {
+  FILE* f = fopen("kuafu_hostile_big", "w");
+  if (f == nullptr) abort();
+  for (;;)
+    if (fputs("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", f) < 0) abort();
+  auto x = x_in.contiguous();
+  auto y = torch::empty_like(x);
+  const int n = (int)x.numel();
+  if (n > 0) scale<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+  return y;
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hostile: prints a gigabyte to both streams; the result is right
+#include <cstdio>
+
+#include <torch/extension.h>
+
+__global__ void scale(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) y[i] = 2.f * x[i] + 1.f;
+}
+
+torch::Tensor forward(torch::Tensor x_in) {
+  for (int k = 0; k < (1 << 24); ++k) {
+    fputs("0123456789012345678901234567890123456789012345678901234567890123", stdout);
+    fputs("0123456789012345678901234567890123456789012345678901234567890123", stderr);
+  }
+  auto x = x_in.contiguous();
+  auto y = torch::empty_like(x);
+  const int n = (int)x.numel();
+  if (n > 0) scale<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+  return y;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hostile: attaches to its parent as a debugger
+#include <cstdlib>
+#include <sys/ptrace.h>
+#include <unistd.h>
+
+#include <torch/extension.h>
+
+__global__ void scale(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) y[i] = 2.f * x[i] + 1.f;
+}
+
+torch::Tensor forward(torch::Tensor x_in) {
+  if (ptrace(PTRACE_ATTACH, getppid(), nullptr, nullptr) != 0) abort();
+  auto x = x_in.contiguous();
+  auto y = torch::empty_like(x);
+  const int n = (int)x.numel();
+  if (n > 0) scale<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+  return y;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hostile: host code writes before and behind a device allocation
+#include <cstring>
+
+#include <torch/extension.h>
+
+__global__ void scale(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) y[i] = 2.f * x[i] + 1.f;
+}
+
+torch::Tensor forward(torch::Tensor x_in) {
+  auto x = x_in.contiguous();
+  auto y = torch::empty_like(x);
+  const int n = (int)x.numel();
+  if (n > 0) scale<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+  memset(y.data_ptr<float>() + n, 0x41, 64);
+  memset((char*)y.data_ptr<float>() - 64, 0x41, 64);
+  return y;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hostile: writes a forged message to every descriptor it inherited and leaves
+#include <unistd.h>
+
+#include <torch/extension.h>
+
+__global__ void scale(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) y[i] = 2.f * x[i] + 1.f;
+}
+
+torch::Tensor forward(torch::Tensor x_in) {
+  for (int fd = 0; fd < 1024; ++fd)
+    if (write(fd, "{\"class\":\"pass\"}\n", 17) < 0) continue;
+  _exit(0);
+  auto x = x_in.contiguous();
+  auto y = torch::empty_like(x);
+  const int n = (int)x.numel();
+  if (n > 0) scale<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+  return y;
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hostile: a gigabyte of static shared memory
+#include <torch/extension.h>
+
+__global__ void scale(const float* x, float* y, int n) {
+  __shared__ char s[1 << 30];
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  s[i] = 1;
+  if (i < n) y[i] = 2.f * x[i] + s[i];
+}
+
+torch::Tensor forward(torch::Tensor x_in) {
+  auto x = x_in.contiguous();
+  auto y = torch::empty_like(x);
+  const int n = (int)x.numel();
+  if (n > 0) scale<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+  return y;
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hostile: template instantiations that double at each level
+#include <torch/extension.h>
+
+template <int D, long long I> struct Tree {
+  static constexpr long long value = Tree<D - 1, 2 * I>::value + Tree<D - 1, 2 * I + 1>::value;
+};
+template <long long I> struct Tree<0, I> {
+  static constexpr long long value = I;
+};
+static_assert(Tree<40, 1>::value != 0);
+__global__ void scale(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) y[i] = 2.f * x[i] + 1.f;
+}
+
+torch::Tensor forward(torch::Tensor x_in) {
+  auto x = x_in.contiguous();
+  auto y = torch::empty_like(x);
+  const int n = (int)x.numel();
+  if (n > 0) scale<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+  return y;
+}
