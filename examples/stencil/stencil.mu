@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A smoothing step with a halo in shared memory; the halo is fetched only where a neighbour exists.
+// kuafu: entry=stencil args=x
 #include <musa_runtime.h>
 #include <torch/extension.h>
 
