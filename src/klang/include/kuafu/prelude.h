@@ -18,6 +18,6 @@
 #undef CUDA_VERSION
 #endif
 
-#if __has_include("torch/extension.h") && !defined(KUAFU_NO_TORCH)
-#include "torch/extension.h"
+#ifndef KUAFU_NO_TORCH
+#include "kuafu/tensor.h"
 #endif

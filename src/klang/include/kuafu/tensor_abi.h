@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The C boundary between a candidate's host code and the process that runs it. The candidate's object file
+ * calls kuafu_tensor_*, which the runner exports, and defines kuafu_entry, which the runner calls. Plain C,
+ * because the two sides are built by different compilers.
+ *
+ * Ownership: a function that returns KuafuTensor* gives the caller one reference. NULL (or a negative int)
+ * means failure; kuafu_tensor_error() then says why. All tensors live on the simulated device. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct KuafuTensor KuafuTensor;
+
+/* Element types, numbered as PyTorch's ScalarType. */
+enum {
+  KUAFU_UINT8 = 0, KUAFU_INT8 = 1, KUAFU_INT16 = 2, KUAFU_INT32 = 3, KUAFU_INT64 = 4,
+  KUAFU_FLOAT16 = 5, KUAFU_FLOAT32 = 6, KUAFU_FLOAT64 = 7, KUAFU_BOOL = 11, KUAFU_BFLOAT16 = 15
+};
+enum { KUAFU_MAX_DIMS = 16 };
+enum { KUAFU_TENSOR_UNINIT = 0, KUAFU_TENSOR_ZERO = 1 }; /* kuafu_tensor_new flags */
+
+/* strides NULL = row-major; counted in elements. */
+KuafuTensor* kuafu_tensor_new(int32_t ndim, const int64_t* sizes, const int64_t* strides, int32_t dtype,
+                              uint32_t flags);
+KuafuTensor* kuafu_tensor_retain(KuafuTensor* tensor); /* returns its argument */
+void kuafu_tensor_release(KuafuTensor* tensor);        /* NULL is allowed */
+void* kuafu_tensor_data(const KuafuTensor* tensor);    /* device address of the first element */
+int32_t kuafu_tensor_ndim(const KuafuTensor* tensor);
+const int64_t* kuafu_tensor_sizes(const KuafuTensor* tensor);   /* lives as long as the tensor */
+const int64_t* kuafu_tensor_strides(const KuafuTensor* tensor); /* lives as long as the tensor */
+int32_t kuafu_tensor_dtype(const KuafuTensor* tensor);
+int64_t kuafu_tensor_numel(const KuafuTensor* tensor);
+int64_t kuafu_tensor_storage_offset(const KuafuTensor* tensor);
+int32_t kuafu_tensor_is_cuda(const KuafuTensor* tensor);
+/* Shares the storage; offset counts elements from the start of the storage; must stay inside it. */
+KuafuTensor* kuafu_tensor_as_strided(KuafuTensor* tensor, int32_t ndim, const int64_t* sizes,
+                                     const int64_t* strides, int64_t storage_offset);
+/* The same tensor if it is row-major, else a copy. */
+KuafuTensor* kuafu_tensor_contiguous(KuafuTensor* tensor);
+KuafuTensor* kuafu_tensor_to_dtype(KuafuTensor* tensor, int32_t dtype); /* always a copy, row-major */
+int32_t kuafu_tensor_fill(KuafuTensor* tensor, double value);
+int32_t kuafu_tensor_copy(KuafuTensor* to, const KuafuTensor* from); /* same sizes; converts the type */
+int32_t kuafu_tensor_item(const KuafuTensor* tensor, double* real, int64_t* integer); /* one element */
+const char* kuafu_tensor_error(void);
+
+/* A call of the candidate's entry function. */
+enum {
+  KUAFU_NONE = 0, KUAFU_TENSOR = 1, KUAFU_INT = 2, KUAFU_REAL = 3, KUAFU_BOOLEAN = 4, KUAFU_INT_LIST = 5,
+  KUAFU_TENSOR_LIST = 6
+};
+typedef struct KuafuValue {
+  int32_t kind;
+  int32_t count; /* of a list */
+  union {
+    KuafuTensor* tensor; /* borrowed for the call */
+    int64_t integer;     /* KUAFU_INT and KUAFU_BOOLEAN */
+    double real;
+    const int64_t* integers;
+    KuafuTensor* const* tensors;
+  };
+} KuafuValue;
+
+enum { KUAFU_CALL_OK = 0, KUAFU_CALL_MISMATCH = 1, KUAFU_CALL_THREW = 2 };
+typedef struct KuafuCall {
+  uint32_t size; /* sizeof(KuafuCall) */
+  int32_t argument_count;
+  const KuafuValue* arguments;
+  int32_t result_capacity;
+  int32_t result_count;   /* set by the callee */
+  KuafuTensor** results;  /* one reference each, passed to the caller */
+  int32_t status;         /* KUAFU_CALL_*, set by the callee */
+  int32_t error_capacity; /* bytes at error, at least 1 */
+  char* error;            /* NUL-terminated, set if status is not KUAFU_CALL_OK */
+} KuafuCall;
+
+/* void kuafu_entry(KuafuCall* call); is defined by the candidate's object file. */
+
+#ifdef __cplusplus
+}
+#endif
