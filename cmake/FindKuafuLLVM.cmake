@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Finds LLVM and Clang 19.1 and offers them as one target, kuafu::llvm, for klang's .cpp files only.
 #
-# Pinned to 19.1 because the C++ API changes with every release. Clang is taken from the same prefix as
-# LLVM and from nowhere else: a machine with two LLVM versions otherwise mixes headers of one with the
+# Pinned to 19.1 because the C++ API changes with every release. Clang is taken from the same prefix
+# as LLVM and from nowhere else: a machine with two LLVM versions otherwise mixes headers of one with
 # libraries of the other. The shared libraries are used (libclang-cpp, libLLVM): linking takes 0.1 s
 # instead of half a minute, and two copies of LLVM in one process are ruled out.
 set(KUAFU_LLVM_VERSION 19.1)
@@ -16,7 +16,8 @@ include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(KuafuLLVM
   REQUIRED_VARS LLVM_INSTALL_PREFIX Clang_FOUND
   VERSION_VAR LLVM_PACKAGE_VERSION
-  REASON_FAILURE_MESSAGE "install llvm-19-dev clang-19 libclang-19-dev libclang-cpp19-dev, or run ./kuafu dev-setup")
+  REASON_FAILURE_MESSAGE
+    "run ./kuafu build, or install llvm-19-dev clang-19 libclang-19-dev libclang-cpp19-dev")
 
 if(KuafuLLVM_FOUND AND NOT TARGET kuafu::llvm)
   add_library(kuafu_llvm INTERFACE)

@@ -8,12 +8,14 @@ add_library(kuafu_flags INTERFACE)
 target_compile_features(kuafu_flags INTERFACE cxx_std_20)
 target_compile_options(kuafu_flags INTERFACE
   -march=x86-64-v3 -ffp-contract=off
-  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wswitch -Wundef -Werror=unused-result -Wno-missing-field-initializers)
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wswitch -Wundef -Werror=unused-result
+  -Wno-missing-field-initializers)
 if(KUAFU_WERROR)
   target_compile_options(kuafu_flags INTERFACE -Werror)
 endif()
 if(KUAFU_SANITIZE)
-  target_compile_options(kuafu_flags INTERFACE -fsanitize=${KUAFU_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_compile_options(kuafu_flags INTERFACE -fsanitize=${KUAFU_SANITIZE}
+    -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(kuafu_flags INTERFACE -fsanitize=${KUAFU_SANITIZE})
 endif()
 if(KUAFU_FUZZ)

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/text.h"
 #include "os/fd.h"
@@ -145,11 +146,11 @@ Status MakeWorldReadable(const std::string& directory) {
   KUAFU_TRY(const std::vector<std::string> names, ListDir(directory));
   for (const std::string& name : names) {
     if (chmod(JoinPath(directory, name).c_str(), 0644) != 0) {
-      return Error{Code::kUnavailable, "making " + JoinPath(directory, name) + " readable: " + std::strerror(errno)};
+      return ErrnoError("making " + Quote(JoinPath(directory, name)) + " readable", errno);
     }
   }
   if (chmod(directory.c_str(), 0755) != 0) {
-    return Error{Code::kUnavailable, "making " + directory + " readable: " + std::strerror(errno)};
+    return ErrnoError("making " + Quote(directory) + " readable", errno);
   }
   return OkStatus();
 }
