@@ -6,6 +6,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -15,9 +16,6 @@
 #include "kuafu/runtime_api.h"
 #include "kuafu/tensor_abi.h"
 
-#ifndef KUAFU_DEVICE_PASS
-#include <stdexcept>
-#endif
 
 namespace kuafu {
 
