@@ -378,7 +378,7 @@ void BlockRun::Load(const DInst& d, Split& s) {
       int lane = s.lo + i;
       if (!s.mask[static_cast<size_t>(lane)] || (dirty && !ok_[static_cast<size_t>(i)])) continue;
       Target t = varies ? Resolve(static_cast<uint32_t>(ReadReg(*s.frame, d.inst.c, lane)), *s.frame) : target;
-      if (is_volatile && t.kind == Target::Kind::kGlobal) launch_.shadow->Acquire(address[i], sync_);
+      if (is_volatile && t.kind == Target::Kind::kGlobal) launch_.shadow->Acquire(address[i], sync_, lane);
       // Volatile counts as atomic between blocks, where it is used for flags; in shared memory it is what
       // old warp-synchronous code relies on, and that is no longer ordered.
       Note(t, lane, address[i], size, Access::kRead, is_volatile && t.kind == Target::Kind::kGlobal, copy, d.inst.line);
@@ -445,7 +445,7 @@ void BlockRun::Store(const DInst& d, Split& s) {
       Target t = varies ? Resolve(static_cast<uint32_t>(ReadReg(*s.frame, d.inst.c, lane)), *s.frame) : target;
       if (launch_.options->sanitize) {
         if (is_volatile && t.kind == Target::Kind::kGlobal && sync_.fenced[static_cast<size_t>(lane)]) {
-          launch_.shadow->Release(address[i], sync_);
+          launch_.shadow->Release(address[i], sync_, sync_.fenced[static_cast<size_t>(lane)] == 2);
         }
         Note(t, lane, address[i], size, Access::kWrite, is_volatile && t.kind == Target::Kind::kGlobal, false,
              d.inst.line);
@@ -537,6 +537,11 @@ void BlockRun::ProvenanceOf(const DInst& d, Split& s) {
   auto* a = reinterpret_cast<const uint64_t*>(s.frame->regs[d.a]);
   if (d.as == 0) {
     uint32_t p = ProvenanceOfAddress(a[0]);
+    WriteUniformOr(d, s, &p);
+    return;
+  }
+  if (d.dst_uniform) {
+    uint32_t p = ProvenanceOfAddress(a[FirstLane(s)]);
     WriteUniformOr(d, s, &p);
     return;
   }

@@ -85,6 +85,7 @@ void BlockRun::Atomic(const DInst& d, Split& s) {
   launch_.result.atomics += static_cast<uint64_t>(s.count);
   auto op = static_cast<AtomicOp>(inst.extra & 0xff);
   bool release = (inst.extra >> 17 & 1) != 0;
+  auto scope = static_cast<isa::Scope>(inst.extra >> 8 & 0xff);
   if (inst.op == Op::kAtomicLoad || inst.op == Op::kAtomicCas) {
     ++launch_.polls;
     launch_.poll_line = inst.line;
@@ -106,10 +107,12 @@ void BlockRun::Atomic(const DInst& d, Split& s) {
     std::memcpy(&old_bits, reinterpret_cast<const void*>(address), bytes);
     Target t = varies ? Resolve(static_cast<uint32_t>(ReadReg(*s.frame, inst.c, lane)), *s.frame) : target;
     if (launch_.options->sanitize) {
-      if (t.kind == Target::Kind::kGlobal) {
-        launch_.shadow->Acquire(address, sync_);
-        if (inst.op != Op::kAtomicLoad && (release || sync_.fenced[static_cast<size_t>(lane)])) {
-          launch_.shadow->Release(address, sync_);
+      if (t.kind == Target::Kind::kGlobal || t.kind == Target::Kind::kShared) {
+        launch_.shadow->Acquire(address, sync_, lane);
+        uint8_t fenced = sync_.fenced[static_cast<size_t>(lane)];
+        if (inst.op != Op::kAtomicLoad && (release || fenced != 0)) {
+          bool block_only = t.kind == Target::Kind::kShared || (release ? scope == isa::Scope::kBlock : fenced == 1);
+          launch_.shadow->Release(address, sync_, !block_only);
         }
       }
       Access kind = inst.op == Op::kAtomicLoad ? Access::kRead : inst.op == Op::kAtomicStore ? Access::kWrite : Access::kAtomic;
@@ -141,9 +144,10 @@ void BlockRun::Atomic(const DInst& d, Split& s) {
 }
 
 void BlockRun::Fence(const DInst& d, const Split& s) {
-  if (static_cast<isa::Scope>(d.inst.imm) == isa::Scope::kBlock) return;
+  uint8_t level = static_cast<isa::Scope>(d.inst.imm) == isa::Scope::kBlock ? 1 : 2;
   for (int i = s.lo; i < s.hi; ++i) {
-    if (s.mask[static_cast<size_t>(i)]) sync_.fenced[static_cast<size_t>(i)] = 1;
+    uint8_t& fenced = sync_.fenced[static_cast<size_t>(i)];
+    if (s.mask[static_cast<size_t>(i)]) fenced = std::max(fenced, level);
   }
 }
 

@@ -699,7 +699,9 @@ void BlockRun::RunSplit(Split* s, uint64_t limit) {
           address_[static_cast<size_t>(i - s->lo)] = reinterpret_cast<uint64_t>(stacks_) +
               static_cast<uint64_t>(i) * launch_.stack_bytes + s->frame->stack_offset + static_cast<uint64_t>(d.inst.imm);
         }
-        Blend(s->frame->regs[d.inst.dst] + s->lo * 8, address_.data(), s->mask.data() + s->lo, s->hi - s->lo, 8);
+        // The writer never makes this uniform; if it did, this must not run over the one slot.
+        if (d.dst_uniform) std::memcpy(s->frame->regs[d.inst.dst], address_.data(), 8);
+        else Blend(s->frame->regs[d.inst.dst] + s->lo * 8, address_.data(), s->mask.data() + s->lo, s->hi - s->lo, 8);
         break;
       case Op::kProvOf: ProvenanceOf(d, *s); break;
       case Op::kPrintf: Printf(d, *s); break;

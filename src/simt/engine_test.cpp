@@ -270,8 +270,8 @@ TEST_F(Engine, SpinLockWithinAWarpMakesProgress) {
     Reg old = b.New(Type::kI32);
     b.Emit(Op::kAtomicCas, Type::kI32, old, lock.first, b.I32(0), lock.second, b.I32(1));
     uint32_t got = b.If(b.ICmp(IntPredicate::kEq, old, b.I32(0)));
-    Reg v = b.Load(Type::kI32, count, isa::kNoReg, 0, isa::kMemVolatile);
-    b.Store(Type::kI32, count, isa::kNoReg, b.Add(v, b.I32(1)), 0, isa::kMemVolatile);
+    Reg v = b.Load(Type::kI32, count);
+    b.Store(Type::kI32, count, isa::kNoReg, b.Add(v, b.I32(1)));
     b.Emit(Op::kFence, Type::kI32, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg, 1);
     b.Atomic(isa::AtomicOp::kXchg, Type::kI32, lock, b.I32(0));
     b.Ret();

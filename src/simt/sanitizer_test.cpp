@@ -182,6 +182,30 @@ TEST_F(Sanitizer, WarpsNeedSyncWarp) {
   }
 }
 
+// Two lanes read a word one after the other, with a warp barrier after each; then one writes it.
+TEST_F(Sanitizer, ReadsOrderedByAWarpBarrierDoNotPileUp) {
+  for (bool sync : {true, false}) {
+    Builder b;
+    auto s = b.SharedPtr(b.Shared("s", 16));
+    Reg t = b.Tid(), all = b.I64(0xffffffff);
+    auto only = [&](int32_t lane, bool write) {
+      uint32_t br = b.If(b.ICmp(IntPredicate::kEq, t, b.I32(lane)));
+      if (write) b.Store(Type::kI32, s, isa::kNoReg, t);
+      else b.Load(Type::kI32, s);
+      b.ElseHere(br);
+    };
+    only(0, true);
+    b.Sync();
+    only(3, false);
+    if (sync) b.Emit(Op::kSyncWarp, Type::kI32, isa::kNoReg, all);
+    only(4, false);
+    only(4, true);
+    b.Ret();
+    LaunchResult r = Go(b, {1}, {32}, Args());
+    sync ? Clean(r) : (void)Only(r, Kind::kRace);
+  }
+}
+
 TEST_F(Sanitizer, SameWordWrittenByAllIsARaceUnlessAtomic) {
   for (bool atomic : {false, true}) {
     Builder b;

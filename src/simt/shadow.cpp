@@ -5,31 +5,13 @@
 #include <algorithm>
 
 namespace kuafu::simt {
-namespace {
-
-// Whether everything in the cell happened before what this lane does now. A cell of several lanes stands
-// for all of them, so it is ordered only if each of them would be.
-bool Ordered(const Cell& cell, const BlockSync& sync, int lane, uint32_t grid_tick) {
-  if (cell.tick < grid_tick) return true;
-  if (cell.block != sync.block) {
-    auto it = sync.acquired.find(cell.block);
-    return it != sync.acquired.end() && cell.tick < it->second;
-  }
-  if (cell.tick < sync.barrier_tick) return true;
-  bool several = (cell.flags & kCellSeveral) != 0;
-  if (cell.lane == lane && !several) return true;
-  if ((cell.flags & kCellSeveralWarps) != 0 || cell.lane / sync.width != lane / sync.width) return false;
-  return cell.tick < sync.lane_tick[static_cast<size_t>(lane)] && cell.tick < sync.lane_tick[cell.lane];
-}
-
-}  // namespace
-
 void BlockSync::Reset(uint32_t new_block, int lanes, int new_width) {
   block = new_block;
   width = new_width;
   width_log2 = __builtin_ctz(static_cast<unsigned>(new_width));
   Barrier();  // the context may have run another block before
   lane_tick.assign(static_cast<size_t>(lanes), 0);
+  lane_acquired.assign(static_cast<size_t>(lanes), 0);
   fenced.assign(static_cast<size_t>(lanes), 0);
   acquired.clear();
 }
@@ -49,7 +31,8 @@ Conflict Touch(Word& word, const BlockSync& sync, int lane, uint8_t bytes, bool 
   Cell& cell = write ? word.write : word.read;
   uint8_t flags = atomic ? kCellAtomic : 0;
   bool same_phase = cell.tick != 0 && cell.block == sync.block && cell.tick >= sync.barrier_tick;
-  if (!write && same_phase && (cell.lane != lane || (cell.flags & kCellSeveral) != 0)) {
+  if (!write && same_phase && (cell.lane != lane || (cell.flags & kCellSeveral) != 0) &&
+      !Ordered(cell, sync, lane, grid_tick)) {
     // Keep that there were several readers: a later write conflicts with any of them.
     flags |= kCellSeveral | (cell.flags & kCellSeveralWarps);
     if (cell.lane / sync.width != lane / sync.width) flags |= kCellSeveralWarps;
@@ -81,14 +64,24 @@ Word* GlobalShadow::At(uint64_t address) {
   return &last_->words[address / 4 % kPageWords];
 }
 
-void GlobalShadow::Release(uint64_t address, BlockSync& sync) {
+void GlobalShadow::Release(uint64_t address, BlockSync& sync, bool device) {
+  if (!device) {
+    ++sync.tick;
+    local_[address] = {sync.block, sync.tick};
+    return;
+  }
   auto& object = objects_[address];
   for (const auto& [block, tick] : sync.acquired) object[block] = std::max(object[block], tick);
   ++sync.tick;
   object[sync.block] = std::max(object[sync.block], sync.tick);
+  local_[address] = {sync.block, sync.tick};
 }
 
-void GlobalShadow::Acquire(uint64_t address, BlockSync& sync) {
+void GlobalShadow::Acquire(uint64_t address, BlockSync& sync, int lane) {
+  if (auto local = local_.find(address); local != local_.end() && local->second.block == sync.block) {
+    uint32_t& seen = sync.lane_acquired[static_cast<size_t>(lane)];
+    seen = std::max(seen, local->second.tick);
+  }
   auto it = objects_.find(address);
   if (it == objects_.end()) return;
   for (const auto& [block, tick] : it->second) {
