@@ -118,24 +118,24 @@ KUAFU_EXTERN float __nv_saturatef(float);
   KUAFU_D double __fma_##r(double a, double b, double c) { return __nv_fma_##r(a, b, c); }
 KUAFU_ROUND(rz) KUAFU_ROUND(ru) KUAFU_ROUND(rd)
 #undef KUAFU_ROUND
-#pragma clang fp contract(off)
-KUAFU_D float __fadd_rn(float a, float b) { return a + b; }
-KUAFU_D float __fsub_rn(float a, float b) { return a - b; }
-KUAFU_D float __fmul_rn(float a, float b) { return a * b; }
-KUAFU_D float __fdiv_rn(float a, float b) { return a / b; }
-KUAFU_D float __frcp_rn(float a) { return 1.0f / a; }
+#define KUAFU_NO_CONTRACT _Pragma("clang fp contract(off)")
+KUAFU_D float __fadd_rn(float a, float b) { KUAFU_NO_CONTRACT return a + b; }
+KUAFU_D float __fsub_rn(float a, float b) { KUAFU_NO_CONTRACT return a - b; }
+KUAFU_D float __fmul_rn(float a, float b) { KUAFU_NO_CONTRACT return a * b; }
+KUAFU_D float __fdiv_rn(float a, float b) { KUAFU_NO_CONTRACT return a / b; }
+KUAFU_D float __frcp_rn(float a) { KUAFU_NO_CONTRACT return 1.0f / a; }
 KUAFU_D float __fsqrt_rn(float a) { return __builtin_sqrtf(a); }
 KUAFU_D float __frsqrt_rn(float a) { return __nv_rsqrtf(a); }
 KUAFU_D float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 KUAFU_D float __fmaf_ieee_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-KUAFU_D double __dadd_rn(double a, double b) { return a + b; }
-KUAFU_D double __dsub_rn(double a, double b) { return a - b; }
-KUAFU_D double __dmul_rn(double a, double b) { return a * b; }
-KUAFU_D double __ddiv_rn(double a, double b) { return a / b; }
-KUAFU_D double __drcp_rn(double a) { return 1.0 / a; }
+KUAFU_D double __dadd_rn(double a, double b) { KUAFU_NO_CONTRACT return a + b; }
+KUAFU_D double __dsub_rn(double a, double b) { KUAFU_NO_CONTRACT return a - b; }
+KUAFU_D double __dmul_rn(double a, double b) { KUAFU_NO_CONTRACT return a * b; }
+KUAFU_D double __ddiv_rn(double a, double b) { KUAFU_NO_CONTRACT return a / b; }
+KUAFU_D double __drcp_rn(double a) { KUAFU_NO_CONTRACT return 1.0 / a; }
 KUAFU_D double __dsqrt_rn(double a) { return __builtin_sqrt(a); }
 KUAFU_D double __fma_rn(double a, double b, double c) { return __builtin_fma(a, b, c); }
-#pragma clang fp contract(fast)
+#undef KUAFU_NO_CONTRACT
 
 KUAFU_D float __sinf(float a) { return __nv_fast_sinf(a); }
 KUAFU_D float __cosf(float a) { return __nv_fast_cosf(a); }
