@@ -14,7 +14,7 @@ __global__ void row_sum(const float* x, float* y, int cols) {  // EXPECT: warp_w
   __syncthreads();
   if (t == 0) {
     float sum = 0.f;
-    for (int w = 0; i < 256 / 32; ++i) sum += s[i];
+    for (int i = 0; i < 256 / 32; ++i) sum += s[i];
     y[blockIdx.x] = sum;
   }
 }
