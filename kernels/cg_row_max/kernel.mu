@@ -16,7 +16,7 @@ constexpr int kTile = 32;
 __global__ void row_max_kernel(const float* __restrict__ x, float* __restrict__ out, int64_t dim) {
   __shared__ float tile_peak[kThreads / kTile];
   cg::thread_block block = cg::this_thread_block();
-  cg::thread_block_tile<kTile> tile = cg::tiled_partition<kTile>(block);
+  const auto tile = cg::tiled_partition<kTile>(block);
   const float* row = x + blockIdx.x * dim;
   float peak = -INFINITY;
   for (int64_t i = block.thread_rank(); i < dim; i += kThreads) peak = fmaxf(peak, row[i]);
