@@ -193,7 +193,7 @@ class Invocation {
            "-fexceptions", "-fcxx-exceptions"});
     }
     add({"-emit-llvm-only", "-O1", "-std=c++17", "-target-sdk-version=12.4", "-fgnuc-version=4.2.1", "-fdeprecated-macro",
-         "-ferror-limit", "20", "-Wno-unused-value", "-fmacro-prefix-map=" + std::string(kSourceDir) + "=",
+         "-ferror-limit", "20", "-fno-caret-diagnostics", "-Wno-unused-value", "-fmacro-prefix-map=" + std::string(kSourceDir) + "=",
          "-main-file-name", request_.file, "-resource-dir", paths_.resource_dir, "-nostdsysteminc", "-ftemplate-depth=512",
          "-fconstexpr-steps=1048576", "-fbracket-depth", "256"});
     // The target's version. clang defines __CUDA_ARCH__ itself from -target-cpu, hence the pair.
@@ -315,8 +315,9 @@ Result<CompileResult> Compile(const CompileRequest& original) {
     std::unique_ptr<llvm::Module> module = invocation.Run(true, request.source, &context, &result.diagnostics);
     if (module != nullptr) {
       RunCheckPipeline(*module);
-      const isa::Module lowered = LowerModule(*module, {&request, invocation.SourcePath()}, &result.diagnostics);
+      isa::Module lowered = LowerModule(*module, {&request, invocation.SourcePath()}, &result.diagnostics);
       if (!HasError(result.diagnostics)) {
+        for (isa::Function& f : lowered.functions) Cleanup(&f);
         Status valid = isa::Validate(lowered);
         if (!valid.ok()) return Error{Code::kInternal, "klang wrote an invalid module: " + valid.error().message};
         result.device_module = isa::Write(lowered);

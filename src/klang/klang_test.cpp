@@ -1,4 +1,173 @@
 // SPDX-License-Identifier: Apache-2.0
+// Goal: source becomes a valid device module with the operations it asks for, and what is wrong comes back
+// with file, line and caret. The kernels here use builtins only, so that no dialect header can break them.
 #include "klang/klang.h"
+
 #include <gtest/gtest.h>
-TEST(KlangTest, Placeholder) {}
+
+#include "isa/isa.h"
+#include "klang/entry.h"
+
+namespace kuafu::klang {
+namespace {
+
+constexpr const char* kPrefix =
+    "#define KERNEL extern \"C\" __attribute__((global)) void\n"
+    "#define DEVICE __attribute__((device))\n"
+    "#define TID __nvvm_read_ptx_sreg_tid_x()\n";
+constexpr uint32_t kPrefixLines = 3;
+
+CompileResult CompileText(const std::string& body, bool host = false) {
+  CompileRequest request;
+  request.source = kPrefix + body;
+  request.file = "t.cu";
+  request.include_dir = "/nonexistent";  // builtins only
+  request.host = host;
+  Result<CompileResult> result = Compile(request);
+  EXPECT_TRUE(result.ok()) << result.error().ToString();
+  return result.ok() ? std::move(result).value() : CompileResult{};
+}
+
+isa::Module Module(const std::string& body) {
+  const CompileResult result = CompileText(body);
+  for (const Diagnostic& d : result.diagnostics) ADD_FAILURE() << d.ToString();
+  Result<isa::Module> module = isa::Read(result.device_module);
+  EXPECT_TRUE(module.ok()) << module.error().ToString();
+  return module.ok() ? std::move(module).value() : isa::Module{};
+}
+
+size_t Count(const isa::Module& module, isa::Op op) {
+  size_t count = 0;
+  for (const isa::Function& f : module.functions) {
+    for (const isa::Inst& i : f.code) count += i.op == op;
+  }
+  return count;
+}
+
+TEST(KlangTest, GuardedVectorAdd) {
+  const isa::Module m = Module("KERNEL vadd(const float* x, float* y, int n) {\n  int i = TID;\n  if (i < n) y[i] = x[i] * 2.0f + 1.0f;\n}\n");
+  ASSERT_EQ(m.functions.size(), 1u);
+  const isa::Function& f = m.functions[0];
+  EXPECT_TRUE(f.is_kernel);
+  EXPECT_EQ(f.name, "vadd");
+  ASSERT_EQ(f.params.size(), 3u);
+  EXPECT_EQ(f.params[0].name, "x");
+  EXPECT_TRUE(f.params[0].is_pointer);
+  EXPECT_EQ(f.params[2].offset, 16u);
+  EXPECT_EQ(f.params[2].bytes, 4u);
+  EXPECT_EQ(Count(m, isa::Op::kFma), 1u) << isa::Disassemble(m);
+  EXPECT_EQ(Count(m, isa::Op::kFMul), 0u);
+  EXPECT_EQ(Count(m, isa::Op::kCondBr), 1u);
+  for (const isa::Inst& i : f.code) {
+    if (i.op != isa::Op::kLoad && i.op != isa::Op::kStore) continue;
+    EXPECT_EQ(i.Scale(), 4u);
+    EXPECT_EQ(m.lines[i.line].line, 3 + kPrefixLines);
+  }
+}
+
+TEST(KlangTest, SharedMemoryKeepsEveryAccessAndBarrier) {
+  const isa::Module m = Module(
+      "KERNEL k(float* out) {\n  __attribute__((shared)) static float s[64];\n  s[TID] = 1.0f;\n  __syncthreads();\n"
+      "  for (int d = 32; d > 0; d >>= 1) {\n    if (TID < d) s[TID] += s[TID + d];\n    __syncthreads();\n  }\n  out[TID] = s[0];\n}\n");
+  ASSERT_EQ(m.shared.size(), 1u);
+  EXPECT_EQ(m.shared[0].bytes, 256u);
+  EXPECT_EQ(m.functions[0].shared, std::vector<uint32_t>{0});
+  EXPECT_GE(Count(m, isa::Op::kBarrier), 2u);
+  bool shared_load = false;
+  for (const isa::Inst& i : m.functions[0].code) shared_load = shared_load || (i.op == isa::Op::kLoad && i.MemSpace() == isa::Space::kShared);
+  EXPECT_TRUE(shared_load) << isa::Disassemble(m);
+}
+
+// The exit of a loop may not lie between blocks of the loop.
+TEST(KlangTest, LoopWithBreakIsContiguous) {
+  const isa::Module m = Module(
+      "KERNEL k(int* x, int n) {\n  int i = TID, s = 0;\n  while (i < n) {\n    int v = x[i];\n    if (v < 0) { s = -1; break; }\n"
+      "    if (v == 7) { i += 2; continue; }\n    s += v; ++i;\n  }\n  x[TID] = s;\n}\n");
+  const auto& code = m.functions[0].code;
+  size_t last_back = 0, store = 0;
+  for (size_t pc = 0; pc < code.size(); ++pc) {
+    const bool back = (code[pc].op == isa::Op::kBr || code[pc].op == isa::Op::kCondBr) && code[pc].imm <= static_cast<int64_t>(pc);
+    const bool back_false = code[pc].op == isa::Op::kCondBr && code[pc].extra <= pc;
+    if (back || back_false) last_back = pc;
+    if (code[pc].op == isa::Op::kStore) store = pc;
+  }
+  EXPECT_GT(last_back, 0u);
+  EXPECT_GT(store, last_back) << isa::Disassemble(m);
+}
+
+TEST(KlangTest, RecursionStaysACallAndTheRestIsInlined) {
+  const isa::Module m = Module(
+      "DEVICE int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }\nDEVICE int twice(int v) { return 2 * v; }\n"
+      "KERNEL k(int* x) { x[TID] = twice(fib(x[TID])); }\n");
+  EXPECT_EQ(m.functions.size(), 2u);
+  EXPECT_EQ(Count(m, isa::Op::kCall), 3u) << isa::Disassemble(m);
+}
+
+TEST(KlangTest, MaybeUninitializedLocalStaysInMemory) {
+  const isa::Module bad = Module("KERNEL k(float* x, int n) {\n  float v;\n  if (TID < n) v = x[TID];\n  x[TID] = v;\n}\n");
+  ASSERT_EQ(bad.functions[0].locals.size(), 1u) << isa::Disassemble(bad);
+  EXPECT_EQ(bad.functions[0].locals[0].name, "v");
+  const isa::Module good = Module("KERNEL k(float* x, int n) {\n  float v;\n  if (TID < n) v = x[TID]; else v = 0;\n  x[TID] = v;\n}\n");
+  EXPECT_TRUE(good.functions[0].locals.empty()) << isa::Disassemble(good);
+}
+
+TEST(KlangTest, SignedIndexArithmeticIsChecked) {
+  const isa::Module m = Module("KERNEL k(float* x, int a, int b) { x[a * b + (int)TID] = 0; }\n");
+  size_t checked = 0;
+  for (const isa::Inst& i : m.functions[0].code) checked += (i.op == isa::Op::kMul || i.op == isa::Op::kAdd) && i.extra == isa::kCheckOverflow;
+  EXPECT_EQ(checked, 2u) << isa::Disassemble(m);
+}
+
+TEST(KlangTest, ErrorHasLineAndCaret) {
+  const CompileResult result = CompileText("KERNEL k(float* x) {\n  x[0] = missing;\n}\n");
+  EXPECT_FALSE(result.ok);
+  ASSERT_FALSE(result.diagnostics.empty());
+  const Diagnostic& d = result.diagnostics[0];
+  EXPECT_EQ(d.severity, Severity::kError);
+  EXPECT_EQ(d.file, "t.cu");
+  EXPECT_EQ(d.line, 2 + kPrefixLines);
+  EXPECT_EQ(d.column, 10u);
+  EXPECT_NE(d.message.find("missing"), std::string::npos);
+  EXPECT_EQ(d.snippet, "  x[0] = missing;\n         ^");
+}
+
+TEST(KlangTest, UnknownDeviceFunctionIsNamedWithItsLine) {
+  const CompileResult result = CompileText("DEVICE int mystery(int);\nKERNEL k(int* x) {\n  x[0] = mystery(1);\n}\n");
+  EXPECT_FALSE(result.ok);
+  ASSERT_FALSE(result.diagnostics.empty());
+  EXPECT_NE(result.diagnostics[0].message.find("mystery(int)"), std::string::npos);
+  EXPECT_EQ(result.diagnostics[0].line, 3 + kPrefixLines);
+}
+
+TEST(KlangTest, OtherFilesCannotBeIncluded) {
+  for (const char* path : {"/etc/passwd", "../../../etc/passwd", "/usr/include/../../etc/passwd", "/proc/self/environ"}) {
+    const CompileResult result = CompileText("#include \"" + std::string(path) + "\"\n");
+    EXPECT_FALSE(result.ok) << path;
+    ASSERT_FALSE(result.diagnostics.empty());
+    EXPECT_NE(result.diagnostics[0].message.find("file not found"), std::string::npos) << result.diagnostics[0].message;
+  }
+}
+
+TEST(KlangTest, HostObjectIsElf) {
+  const CompileResult result = CompileText("int Answer() { return 42; }\n", true);
+  ASSERT_TRUE(result.ok);
+  ASSERT_GT(result.host_object.size(), 64u);
+  EXPECT_EQ(std::string(result.host_object.begin() + 1, result.host_object.begin() + 4), "ELF");
+}
+
+TEST(KlangTest, RefusesOtherArguments) {
+  CompileRequest request;
+  request.extra_args = {"-fplugin=x.so"};
+  EXPECT_FALSE(Compile(request).ok());
+}
+
+TEST(KlangTest, EntryIsFoundByItsType) {
+  EXPECT_EQ(FindEntry("static torch::Tensor helper(torch::Tensor x) { return x; }\ntorch::Tensor f(torch::Tensor x) { return x; }\n"), "f");
+  EXPECT_EQ(FindEntry("std::vector<torch::Tensor> g(int n) { if (n) {} return {}; }\nvoid h() {}\n"), "g");
+  EXPECT_EQ(FindEntry("// kuafu: args=x entry=chosen\ntorch::Tensor f(torch::Tensor x) { return x; }\n"), "chosen");
+  EXPECT_EQ(FindEntry("torch::Tensor a(int x) {}\ntorch::Tensor b() {}\nPYBIND11_MODULE(n, m) { m.def(\"forward\", &a, \"x\"); }\n"), "a");
+  EXPECT_EQ(FindEntry("// torch::Tensor no(int x) {\nconst char* s = \"torch::Tensor no() {\";\n__global__ void k() {}\n"), "");
+}
+
+}  // namespace
+}  // namespace kuafu::klang

@@ -125,7 +125,7 @@ uint32_t ModuleLowering::AddLine(uint32_t line, uint32_t column) {
 // The innermost place in the user's own file: a header's position says nothing to the user.
 uint32_t ModuleLowering::LineOf(const llvm::DebugLoc& location) {
   for (const llvm::DILocation* at = location.get(); at != nullptr; at = at->getInlinedAt()) {
-    if (at->getLine() != 0 && at->getFilename() == input_.user_path) return AddLine(at->getLine(), at->getColumn());
+    if (at->getLine() != 0 && (at->getFilename() == input_.user_path || at->getFilename() == input_.request->file)) return AddLine(at->getLine(), at->getColumn());
   }
   return 0;
 }

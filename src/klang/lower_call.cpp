@@ -345,6 +345,7 @@ bool FunctionLowering::KuafuAtomic(llvm::CallInst& i, llvm::StringRef name) {
 bool FunctionLowering::KuafuCall(llvm::CallInst& i, llvm::StringRef name) {
   if (!name.consume_front("__kuafu_")) return false;
   if (name.consume_front("atomic_")) return KuafuAtomic(i, name);
+  if (name == "keep") return true;  // see passes.cpp
   const auto arg = [&](unsigned n) { return Reg(i.getArgOperand(n)); };
   const auto nonzero = [&](uint32_t value) {
     const Type type = out_->registers[value].type;

@@ -21,6 +21,7 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/BreakCriticalEdges.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 #include <llvm/Transforms/Utils/LowerSwitch.h>
@@ -104,6 +105,57 @@ void FormFma(llvm::Function& f) {
   }
 }
 
+// Local variables that may be read before they are written stay in memory, where the interpreter watches every
+// byte; promoted, the read would become `undef` and vanish. Found on a copy of the module: an opaque value is
+// stored into each variable at its birth, and where a use of it outlives promotion there is such a read.
+void KeepUninitializedLocals(llvm::Module& module) {
+  const auto is_plain = [](llvm::Type* type, const auto& self) -> bool {
+    const auto* record = dyn_cast<llvm::StructType>(type);
+    if (record == nullptr) return type->isSingleValueType();
+    return record->getNumElements() <= 16 && llvm::all_of(record->elements(), [&](llvm::Type* t) { return self(t, self); });
+  };
+  llvm::ValueToValueMapTy map;
+  const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module, map);
+  std::vector<std::pair<llvm::AllocaInst*, llvm::CallInst*>> probes;
+  for (llvm::Function& f : module) {
+    if (f.isDeclaration()) continue;
+    for (llvm::Instruction& i : f.getEntryBlock()) {
+      auto* local = dyn_cast<llvm::AllocaInst>(&i);
+      if (local == nullptr || local->isArrayAllocation() || !is_plain(local->getAllocatedType(), is_plain)) continue;
+      auto* twin = llvm::cast<llvm::AllocaInst>(static_cast<llvm::Value*>(map[local]));
+      const auto probe = copy->getOrInsertFunction("kuafu.uninit." + std::to_string(probes.size()), twin->getAllocatedType());
+      llvm::IRBuilder<> builder(twin->getNextNode());
+      llvm::CallInst* value = builder.CreateCall(probe);
+      builder.CreateStore(value, twin);
+      probes.emplace_back(local, value);
+    }
+  }
+  llvm::PassBuilder builder;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  passes.addPass(llvm::DCEPass());
+  for (llvm::Function& f : *copy) {
+    if (!f.isDeclaration()) passes.run(f, functions);
+  }
+  const auto keep = module.getOrInsertFunction("__kuafu_keep", llvm::Type::getVoidTy(module.getContext()),
+                                               llvm::PointerType::getUnqual(module.getContext()));
+  for (const auto& [local, value] : probes) {
+    if (value->use_empty()) continue;
+    llvm::IRBuilder<> at(local->getParent()->getTerminator());
+    at.SetInsertPoint(local->getNextNode());
+    at.CreateCall(keep, {local});
+  }
+}
+
 // Declarations of variables are described twice in debug information; the interpreter needs lines only.
 void DropDebugIntrinsics(llvm::Module& module) {
   for (llvm::Function& f : module) {
@@ -148,6 +200,7 @@ void RunCheckPipeline(llvm::Module& module) {
   }
   CopyByValueArguments(module);
   modules.clear();
+  KeepUninitializedLocals(module);
 
   const auto simplify = [](llvm::FunctionPassManager& p) {
     p.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));

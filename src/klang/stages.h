@@ -30,6 +30,9 @@ struct LowerInput {
 // LLVM IR to bytecode. What bytecode cannot express is appended to diagnostics; then the module is unusable.
 isa::Module LowerModule(llvm::Module& module, const LowerInput& input, std::vector<Diagnostic>* diagnostics);
 
+// Removes what a lowered function does not need; its code must be valid.
+void Cleanup(isa::Function* function);
+
 // Fills Diagnostic::snippet from the source text.
 void AddSnippet(std::string_view source, Diagnostic* diagnostic);
 
