@@ -2,7 +2,7 @@
 # Finds LLVM and Clang 19.1 and offers them as one target, kuafu::llvm, for klang's .cpp files only.
 #
 # Pinned to 19.1 because the C++ API changes with every release. Clang is taken from the same prefix
-# as LLVM and from nowhere else: a machine with two LLVM versions otherwise mixes headers of one with
+# as LLVM and from nowhere else: a machine with two LLVM versions otherwise mixes headers of one and
 # libraries of the other. The shared libraries are used (libclang-cpp, libLLVM): linking takes 0.1 s
 # instead of half a minute, and two copies of LLVM in one process are ruled out.
 set(KUAFU_LLVM_VERSION 19.1)

@@ -4,7 +4,7 @@
 
     tools/tidy.py [ROOT]        prints file:line: problem, exits 1 when there is one
 
-Why a script: the layers are enforced by CMake at configure time, but CMake does not see an #include of a
+Why a script: CMake enforces the layers at configure time, but it does not see an #include of a
 module that was never declared. Both checks are needed.
 """
 
