@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA and MUSA runtime API as exported C symbols, over the current session. Signatures follow the
+// vendors' public headers; types are spelled out here because the dialect headers are for candidates only.
+// Each musa* symbol is the cuda* function under another name: the two APIs differ in spelling alone.
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "hostabi/session.h"
+
+namespace {
+
+using kuafu::hostabi::Current;
+namespace abi = kuafu::hostabi;
+
+struct Configuration {
+  kuafu::simt::Dim3 grid, block;
+  size_t shared_bytes = 0;
+  void* stream = nullptr;
+};
+// <<<>>> nests only through default arguments that launch; a short stack is plenty.
+constexpr size_t kConfigurationDepthMax = 16;
+std::vector<Configuration>& Configurations() {
+  static std::vector<Configuration> stack;
+  return stack;
+}
+
+int Fail(int error) {
+  if (error != abi::kSuccess) Current().last_error = error;
+  return error;
+}
+
+bool OnDevice(const void* p) { return Current().memory().IdOf(reinterpret_cast<uint64_t>(p)) != 0; }
+
+// A host-side copy that leaves its device allocation is what cudaErrorInvalidValue is for; on hardware it
+// would fail or corrupt a neighbour, so it is also recorded.
+bool InsideAllocation(const void* p, size_t bytes) {
+  auto& memory = Current().memory();
+  const uint32_t id = memory.IdOf(reinterpret_cast<uint64_t>(p));
+  if (id == 0) return true;  // host memory
+  const kuafu::simt::Allocation* a = memory.Get(id);
+  const uint64_t address = reinterpret_cast<uint64_t>(p);
+  if (a->live && address >= a->base && bytes <= a->bytes && address - a->base <= a->bytes - bytes) return true;
+  Current().AddFinding({.kind = a->live ? kuafu::simt::Finding::Kind::kOob : kuafu::simt::Finding::Kind::kUseAfterFree,
+                        .message = "a copy or fill by the host of " + std::to_string(bytes) + " bytes leaves " + a->name +
+                                   " of " + std::to_string(a->bytes) + " bytes",
+                        .allocation = a->name});
+  return false;
+}
+
+int Copy(void* dst, const void* src, size_t bytes) {
+  if (bytes == 0) return abi::kSuccess;
+  if (dst == nullptr || src == nullptr) return Fail(abi::kInvalidValue);
+  if (!InsideAllocation(dst, bytes) || !InsideAllocation(src, bytes)) return Fail(abi::kInvalidValue);
+  std::memmove(dst, src, bytes);
+  if (OnDevice(dst)) Current().memory().MarkInitialized(dst, bytes);
+  return abi::kSuccess;
+}
+
+int Allocate(void** out, size_t bytes, const char* name) {
+  if (out == nullptr) return Fail(abi::kInvalidValue);
+  auto result = Current().memory().Allocate(bytes == 0 ? 1 : bytes, 256, name, false);
+  if (!result.ok()) {
+    *out = nullptr;
+    return Fail(abi::kMemoryAllocation);
+  }
+  *out = result.value();
+  return abi::kSuccess;
+}
+
+struct Event {
+  uint64_t at = 0;  // lane instructions executed so far: the only clock a simulation has
+};
+
+}  // namespace
+
+#define KUAFU_EXPORT extern "C" __attribute__((visibility("default")))
+// Defines cuda<Name> and its musa<Name> twin.
+#define KUAFU_API(ret, name, params) \
+  KUAFU_EXPORT ret musa##name params __attribute__((alias("cuda" #name))); \
+  KUAFU_EXPORT ret cuda##name params
+
+#pragma GCC diagnostic ignored "-Wattribute-alias"
+
+using kuafu::simt::Dim3;
+
+KUAFU_EXPORT unsigned __cudaPushCallConfiguration(Dim3 grid, Dim3 block, size_t shared_bytes, void* stream) {
+  if (Configurations().size() >= kConfigurationDepthMax) return abi::kInvalidConfiguration;
+  Configurations().push_back({grid, block, shared_bytes, stream});
+  return 0;
+}
+KUAFU_EXPORT int __cudaPopCallConfiguration(Dim3* grid, Dim3* block, size_t* shared_bytes, void** stream) {
+  if (Configurations().empty()) return abi::kInvalidConfiguration;
+  const Configuration c = Configurations().back();
+  Configurations().pop_back();
+  *grid = c.grid;
+  *block = c.block;
+  *shared_bytes = c.shared_bytes;
+  *stream = c.stream;
+  return 0;
+}
+
+KUAFU_API(int, LaunchKernel, (const void* stub, Dim3 grid, Dim3 block, void** args, size_t shared_bytes, void*)) {
+  return Current().Launch(stub, grid, block, args, shared_bytes, false);
+}
+KUAFU_API(int, LaunchCooperativeKernel, (const void* stub, Dim3 grid, Dim3 block, void** args, size_t shared_bytes, void*)) {
+  return Current().Launch(stub, grid, block, args, shared_bytes, true);
+}
+KUAFU_API(int, FuncSetAttribute, (const void* stub, int attribute, int value)) {
+  constexpr int kMaxDynamicSharedMemorySize = 8;
+  return attribute == kMaxDynamicSharedMemorySize ? Fail(Current().SetSharedOptIn(stub, value)) : abi::kSuccess;
+}
+KUAFU_API(int, FuncSetCacheConfig, (const void*, int)) { return abi::kSuccess; }
+
+KUAFU_API(int, Malloc, (void** out, size_t bytes)) { return Allocate(out, bytes, "cudaMalloc"); }
+KUAFU_API(int, MallocAsync, (void** out, size_t bytes, void*)) { return Allocate(out, bytes, "cudaMallocAsync"); }
+KUAFU_API(int, MallocManaged, (void** out, size_t bytes, unsigned)) { return Allocate(out, bytes, "cudaMallocManaged"); }
+KUAFU_API(int, Free, (void* p)) {
+  if (p == nullptr) return abi::kSuccess;
+  return Current().memory().Free(p).ok() ? abi::kSuccess : Fail(abi::kInvalidValue);
+}
+KUAFU_API(int, FreeAsync, (void* p, void*)) { return cudaFree(p); }
+KUAFU_API(int, MallocHost, (void** out, size_t bytes)) {
+  if (bytes > Current().memory().limit_bytes()) return Fail(abi::kMemoryAllocation);
+  *out = std::malloc(bytes == 0 ? 1 : bytes);
+  return *out == nullptr ? Fail(abi::kMemoryAllocation) : abi::kSuccess;
+}
+KUAFU_API(int, HostAlloc, (void** out, size_t bytes, unsigned)) { return cudaMallocHost(out, bytes); }
+KUAFU_API(int, FreeHost, (void* p)) {
+  std::free(p);
+  return abi::kSuccess;
+}
+KUAFU_API(int, Memcpy, (void* dst, const void* src, size_t bytes, int)) { return Copy(dst, src, bytes); }
+KUAFU_API(int, MemcpyAsync, (void* dst, const void* src, size_t bytes, int, void*)) { return Copy(dst, src, bytes); }
+KUAFU_API(int, Memset, (void* dst, int value, size_t bytes)) {
+  if (bytes == 0) return abi::kSuccess;
+  if (!OnDevice(dst) || !InsideAllocation(dst, bytes)) return Fail(abi::kInvalidValue);
+  std::memset(dst, value, bytes);
+  Current().memory().MarkInitialized(dst, bytes);
+  return abi::kSuccess;
+}
+KUAFU_API(int, MemsetAsync, (void* dst, int value, size_t bytes, void*)) { return cudaMemset(dst, value, bytes); }
+KUAFU_API(int, MemGetInfo, (size_t* free_bytes, size_t* total_bytes)) {
+  *total_bytes = Current().memory().limit_bytes();
+  *free_bytes = *total_bytes - Current().memory().used_bytes();
+  return abi::kSuccess;
+}
+KUAFU_API(int, MemcpyToSymbol, (const void* symbol, const void* src, size_t bytes, size_t offset, int)) {
+  size_t size = 0;
+  auto* base = static_cast<uint8_t*>(Current().SymbolAddress(symbol, &size));
+  if (base == nullptr) return Fail(abi::kInvalidSymbol);
+  if (offset > size || bytes > size - offset) return Fail(abi::kInvalidValue);
+  return Copy(base + offset, src, bytes);
+}
+KUAFU_API(int, MemcpyFromSymbol, (void* dst, const void* symbol, size_t bytes, size_t offset, int)) {
+  size_t size = 0;
+  auto* base = static_cast<uint8_t*>(Current().SymbolAddress(symbol, &size));
+  if (base == nullptr) return Fail(abi::kInvalidSymbol);
+  if (offset > size || bytes > size - offset) return Fail(abi::kInvalidValue);
+  return Copy(dst, base + offset, bytes);
+}
+KUAFU_API(int, GetSymbolAddress, (void** out, const void* symbol)) {
+  *out = Current().SymbolAddress(symbol, nullptr);
+  return *out == nullptr ? Fail(abi::kInvalidSymbol) : abi::kSuccess;
+}
+
+KUAFU_API(int, DeviceSynchronize, ()) { return Current().stopped() ? Fail(abi::kLaunchFailure) : abi::kSuccess; }
+KUAFU_API(int, GetLastError, ()) {
+  const int error = Current().last_error;
+  Current().last_error = abi::kSuccess;
+  return error;
+}
+KUAFU_API(int, PeekAtLastError, ()) { return Current().last_error; }
+KUAFU_API(const char*, GetErrorString, (int error)) {
+  switch (error) {
+    case abi::kSuccess: return "no error";
+    case abi::kInvalidValue: return "invalid argument";
+    case abi::kMemoryAllocation: return "out of memory";
+    case abi::kInvalidConfiguration: return "invalid configuration argument";
+    case abi::kInvalidSymbol: return "invalid device symbol";
+    case abi::kInvalidDevice: return "invalid device ordinal";
+    case abi::kInvalidDeviceFunction: return "invalid device function";
+    case abi::kLaunchFailure: return "unspecified launch failure";
+    case abi::kCooperativeLaunchTooLarge: return "too many blocks in cooperative launch";
+    case abi::kNotSupported: return "operation not supported";
+    default: return "unknown error";
+  }
+}
+KUAFU_API(const char*, GetErrorName, (int error)) { return error == 0 ? "cudaSuccess" : cudaGetErrorString(error); }
+
+KUAFU_API(int, GetDevice, (int* device)) {
+  *device = 0;
+  return abi::kSuccess;
+}
+KUAFU_API(int, SetDevice, (int device)) { return device == 0 ? abi::kSuccess : Fail(abi::kInvalidDevice); }
+KUAFU_API(int, GetDeviceCount, (int* count)) {
+  *count = 1;
+  return abi::kSuccess;
+}
+KUAFU_API(int, DeviceGetAttribute, (int* value, int attribute, int device)) {
+  if (device != 0) return Fail(abi::kInvalidDevice);
+  const auto& p = *Current().options().profile;
+  int v = kuafu::device::kUnknown;
+  switch (attribute) {  // numbers of cudaDeviceAttr
+    case 1: v = p.threads_per_block_max; break;
+    case 2: case 3: v = 1024; break;
+    case 4: v = 64; break;
+    case 5: v = 0x7fffffff; break;
+    case 6: case 7: v = 65535; break;
+    case 8: v = p.shared_kib_per_block * 1024; break;
+    case 10: v = static_cast<int>(Current().options().warp_width); break;
+    case 12: v = p.registers_per_sm; break;
+    case 16: v = p.sm_count; break;
+    case 39: v = p.threads_per_sm_max; break;
+    case 75: v = static_cast<int>(p.arch / 100); break;
+    case 76: v = static_cast<int>(p.arch % 100 / 10); break;
+    case 81: v = p.shared_kib_per_sm * 1024; break;
+    case 95: v = 1; break;  // cooperative launch
+    case 97: v = p.shared_kib_per_block_opt_in * 1024; break;
+    default: break;
+  }
+  if (v < 0) return Fail(abi::kNotSupported);
+  *value = v;
+  return abi::kSuccess;
+}
+KUAFU_API(int, OccupancyMaxActiveBlocksPerMultiprocessor, (int* blocks, const void*, int threads, size_t shared_bytes)) {
+  const auto& p = *Current().options().profile;
+  if (threads <= 0) return Fail(abi::kInvalidValue);
+  const int sms = p.sm_count == kuafu::device::kUnknown ? 1 : p.sm_count;
+  *blocks = static_cast<int>(p.ResidentBlocks(static_cast<uint32_t>(threads), shared_bytes)) / sms;
+  return abi::kSuccess;
+}
+
+KUAFU_API(int, StreamCreate, (void** stream)) {
+  *stream = new char;
+  return abi::kSuccess;
+}
+KUAFU_API(int, StreamCreateWithFlags, (void** stream, unsigned)) { return cudaStreamCreate(stream); }
+KUAFU_API(int, StreamCreateWithPriority, (void** stream, unsigned, int)) { return cudaStreamCreate(stream); }
+KUAFU_API(int, StreamDestroy, (void* stream)) {
+  delete static_cast<char*>(stream);
+  return abi::kSuccess;
+}
+KUAFU_API(int, StreamSynchronize, (void*)) { return cudaDeviceSynchronize(); }
+KUAFU_API(int, StreamQuery, (void*)) { return abi::kSuccess; }
+KUAFU_API(int, StreamWaitEvent, (void*, void*, unsigned)) { return abi::kSuccess; }
+KUAFU_API(int, EventCreate, (void** event)) {
+  *event = new Event;
+  return abi::kSuccess;
+}
+KUAFU_API(int, EventCreateWithFlags, (void** event, unsigned)) { return cudaEventCreate(event); }
+KUAFU_API(int, EventDestroy, (void* event)) {
+  delete static_cast<Event*>(event);
+  return abi::kSuccess;
+}
+KUAFU_API(int, EventRecord, (void* event, void*)) {
+  static_cast<Event*>(event)->at = Current().counters.lane_instructions;
+  return abi::kSuccess;
+}
+KUAFU_API(int, EventSynchronize, (void*)) { return cudaDeviceSynchronize(); }
+KUAFU_API(int, EventQuery, (void*)) { return abi::kSuccess; }
+// Not a time: lane instructions in millions. A candidate must not learn anything real from it.
+KUAFU_API(int, EventElapsedTime, (float* ms, void* start, void* end)) {
+  *ms = static_cast<float>(static_cast<Event*>(end)->at - static_cast<Event*>(start)->at) * 1e-6f;
+  return abi::kSuccess;
+}

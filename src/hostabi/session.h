@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device side that a candidate's host code sees while it runs: one simulated GPU, the loaded module, and
+// what happened. The C functions of cuda_api.cpp and tensor_api.cpp work on the current session.
+//
+//   hostabi::Session session(options);
+//   KUAFU_TRY_STATUS(session.LoadModule(bytes));
+//   session.RegisterKernels(table);        // stub address -> kernel, from the candidate's shared object
+//   hostabi::SetCurrent(&session);         // candidate code may run now
+//
+// One session per process at a time and one thread: candidates run isolated, each in a process of its own.
+// Streams are executed in the order of the calls, which is one of the orders that CUDA allows.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "device/profile.h"
+#include "simt/simt.h"
+
+namespace kuafu::hostabi {
+
+struct SessionOptions {
+  const device::Profile* profile = nullptr;  // static storage
+  uint32_t warp_width = 32;
+  uint64_t order_seed = 0;
+  bool sanitize = true;
+  size_t memory_bytes = size_t{2} << 30;
+  uint64_t max_dispatches = 200'000'000;
+  bool echo_printf = false;  // device printf goes to standard output at once
+};
+
+struct Counters {
+  uint64_t launches = 0, dispatches = 0, lane_instructions = 0;
+  uint64_t global_load_bytes = 0, global_store_bytes = 0;
+  bool used_atomics = false;
+};
+
+// One row of the table `kuafu_kernels` or `kuafu_symbols` in the candidate's shared object.
+struct KernelEntry {
+  const void* stub;
+  const char* name;
+};
+struct SymbolEntry {
+  const void* shadow;
+  const char* name;
+  uint64_t bytes;
+};
+
+class Session {
+ public:
+  explicit Session(const SessionOptions& options);
+  Status LoadModule(std::span<const uint8_t> bytes);
+  // The rows are copied; names must name kernels and variables of the module.
+  void RegisterKernels(std::span<const KernelEntry> kernels);
+  void RegisterSymbols(std::span<const SymbolEntry> symbols);
+
+  // CUDA error code: 0, or cudaErrorInvalidConfiguration, cudaErrorInvalidDeviceFunction, ...
+  int Launch(const void* stub, simt::Dim3 grid, simt::Dim3 block, void** args, size_t shared_bytes,
+             bool cooperative);
+  int SetSharedOptIn(const void* stub, int64_t bytes);
+  // nullptr if the shadow is no device variable.
+  void* SymbolAddress(const void* shadow, size_t* bytes) const;
+
+  simt::Memory& memory() { return memory_; }
+  const SessionOptions& options() const { return options_; }
+  const std::vector<simt::Finding>& findings() const { return findings_; }
+  void AddFinding(simt::Finding finding);
+  // True once a kernel failed so that going on makes no sense (timeout, deadlock).
+  bool stopped() const { return stopped_; }
+  Counters counters;
+  std::string printf_output;  // bounded
+  int last_error = 0;
+
+ private:
+  struct Kernel {
+    int index = -1;
+    int64_t shared_opt_in_bytes = 0;
+  };
+  SessionOptions options_;
+  simt::Memory memory_;
+  std::unique_ptr<simt::Program> program_;
+  std::map<const void*, Kernel> kernels_;
+  std::map<const void*, std::string> symbols_;
+  std::vector<simt::Finding> findings_;
+  bool stopped_ = false;
+};
+
+void SetCurrent(Session* session);
+// Aborts the process if there is none: host code ran before main, which a candidate has no business doing.
+Session& Current();
+
+// CUDA's numeric error codes, as far as they are returned here.
+inline constexpr int kSuccess = 0, kInvalidValue = 1, kMemoryAllocation = 2, kInvalidConfiguration = 9,
+                     kInvalidSymbol = 13, kInvalidDevice = 101, kInvalidDeviceFunction = 98, kNotReady = 600,
+                     kLaunchFailure = 719, kCooperativeLaunchTooLarge = 720, kNotSupported = 801;
+
+}  // namespace kuafu::hostabi
