@@ -66,8 +66,8 @@ class [[nodiscard]] Result {
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(Error error)
-      : error_(std::move(error)), failed_(true) {}  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Status(Error error) : error_(std::move(error)), failed_(true) {}
   bool ok() const { return !failed_; }
   Error& error() & { return error_; }
   const Error& error() const& { return error_; }
