@@ -127,7 +127,8 @@ class Tidy:
                 continue
             name = match.group(2)
             if re.match(r"(llvm|llvm-c|clang|clang-c|lld)/", name):
-                if module not in LLVM_MODULES or path.suffix == ".h":
+                public = self.modules.get(module, {}).get("headers", set())
+                if module not in LLVM_MODULES or path.name in public:
                     self.report(path, number, "LLVM and Clang headers belong in klang/*.cpp only")
                 else:
                     llvm_files.add(path)
@@ -201,6 +202,14 @@ class Tidy:
                 if not (path.parent / target).exists():
                     self.report(path, number, f"the link {target} leads nowhere")
 
+    def translation_units(self, paths):
+        """The .cpp files among `paths`, and those that include a private header among them."""
+        units = {path for path in paths if path.suffix == ".cpp"}
+        for header in (path for path in paths if path.suffix == ".h"):
+            name = f'"{header.parent.name}/{header.name}"'
+            units |= {path for path in header.parent.glob("*.cpp") if name in path.read_text()}
+        return units
+
     def run(self):
         self.load_modules()
         llvm_files = set()
@@ -232,6 +241,7 @@ class Tidy:
             self.check_size(path, lines)
             self.check_includes(path, lines, llvm_files)
             self.check_banned(path, text)
+        llvm_files = self.translation_units(llvm_files)
         if len(llvm_files) > LLVM_FILES_MAX:
             first = sorted(llvm_files)[0]
             self.report(first, 1, f"{len(llvm_files)} files include LLVM or Clang, limit "

@@ -76,6 +76,12 @@ class TidyTest(unittest.TestCase):
         many = {f"src/klang/f{i}.cpp": HEAD + "#include <llvm/IR/Module.h>\n" for i in range(12)}
         self.expect(many, "src/klang/f0.cpp:1", "13 files")
 
+    def test_private_llvm_header_counts_where_it_is_included(self):
+        header = {"src/klang/lower.h": HEAD + "#pragma once\n#include <llvm/IR/Module.h>\n"}
+        self.assertEqual(problems(header), [])
+        many = {f"src/klang/f{i}.cpp": HEAD + '#include "klang/lower.h"\n' for i in range(12)}
+        self.expect({**header, **many}, "src/klang/f0.cpp:1", "13 files")
+
     def test_spdx_and_comment(self):
         self.expect({"src/os/o.cpp": "int x;\n"}, "src/os/o.cpp:1", "SPDX")
         self.expect({"src/os/o.cpp": "// SPDX-License-Identifier: Apache-2.0\nint x;\n"},
