@@ -160,6 +160,8 @@ class Invocation {
     auto overlay = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(disk);
     overlay->pushOverlay(memory);
     overlay->setCurrentWorkingDirectory(std::string(kSourceDir));
+    // The overlay stops at the disk, where no such directory is; without one `-include` crashes clang.
+    memory->setCurrentWorkingDirectory(std::string(kSourceDir));
 
     clang::CompilerInstance compiler;
     Collector collector(request_, diagnostics);
@@ -189,10 +191,10 @@ class Invocation {
            "-disable-llvm-passes", "-ffp-contract=fast", "-debug-info-kind=line-tables-only",
            "-dwarf-version=4", "-fno-threadsafe-statics"});
     } else {
-      add({"-target-cpu", "x86-64", "-mrelocation-model", "pic", "-pic-level", "2", "-mframe-pointer=none",
-           "-fexceptions", "-fcxx-exceptions"});
+      add({"-target-cpu", "x86-64", "-mrelocation-model", "pic", "-pic-level", "2", "-mframe-pointer=none"});
     }
-    add({"-emit-llvm-only", "-O1", "-std=c++17", "-target-sdk-version=12.4", "-fgnuc-version=4.2.1", "-fdeprecated-macro",
+    // Exceptions on both passes: the device pass parses host functions that throw.
+    add({"-fexceptions", "-fcxx-exceptions", "-emit-llvm-only", "-O1", "-std=c++17", "-target-sdk-version=12.4", "-fgnuc-version=4.2.1", "-fdeprecated-macro",
          "-ferror-limit", "20", "-fno-caret-diagnostics", "-Wno-unused-value", "-fmacro-prefix-map=" + std::string(kSourceDir) + "=",
          "-main-file-name", request_.file, "-resource-dir", paths_.resource_dir, "-nostdsysteminc", "-ftemplate-depth=512",
          "-fconstexpr-steps=1048576", "-fbracket-depth", "256"});
