@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// kuafu-compiler: compiles one source file in a process of its own, because input can crash or stall clang.
+// kuafu-compiler: compiles one source file in a process of its own, because input can crash or
+// stall clang.
 //
 //   kuafu-compiler SOURCE cuda|musa ARCH OUT_MODULE OUT_OBJECT
 //
-// Prints {"ok": ..., "diagnostics": [...]} on stdout. Exit 0 when the answer is complete, whatever it says.
+// Prints {"ok": ..., "diagnostics": [...]} on stdout. Exit 0 when the answer is complete, whatever
+// it says.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -24,7 +26,8 @@ kuafu::Status Compile(char** argv) {
   klang::CompileRequest request;
   KUAFU_TRY(request.source, os::ReadFile(argv[1], static_cast<int64_t>(klang::kMaxSourceBytes)));
   request.file = os::BaseName(argv[1]);
-  request.dialect = std::string_view(argv[2]) == "musa" ? klang::Dialect::kMusa : klang::Dialect::kCuda;
+  request.dialect =
+      std::string_view(argv[2]) == "musa" ? klang::Dialect::kMusa : klang::Dialect::kCuda;
   request.arch = static_cast<uint32_t>(ParseInt64(argv[3]).value_or(900));
   KUAFU_TRY(const klang::CompileResult result, klang::Compile(request));
   Json answer;
@@ -34,7 +37,8 @@ kuafu::Status Compile(char** argv) {
   answer["host_ms"] = result.host_ms;
   answer["diagnostics"] = Json::array();
   for (const klang::Diagnostic& d : result.diagnostics) {
-    answer["diagnostics"].push_back({{"line", d.line}, {"column", d.column}, {"message", d.message}, {"text", d.ToString()}});
+    answer["diagnostics"].push_back(
+        {{"line", d.line}, {"column", d.column}, {"message", d.message}, {"text", d.ToString()}});
   }
   if (result.ok) {
     KUAFU_TRY_STATUS(os::WriteFileAtomic(argv[4], AsText(result.device_module)));

@@ -23,12 +23,14 @@ struct Tool {
 
 // The first line that the tool prints, or empty when it is not there or does not answer in time.
 std::string FirstLine(const std::vector<std::string>& argv) {
-  Result<os::Process> process = os::Spawn(argv, {.stdout_stream = os::Stream::kCapture, .stderr_stream = os::Stream::kNull});
+  Result<os::Process> process =
+      os::Spawn(argv, {.stdout_stream = os::Stream::kCapture, .stderr_stream = os::Stream::kNull});
   if (!process.ok()) return {};
   Result<os::ExitStatus> status = process.value().Wait(os::Deadline::AfterMs(20'000));
   if (!status.ok() || !status.value().ok()) return {};
   const auto lines = SplitLines(process.value().captured_stdout());
-  return lines.empty() ? std::string() : std::string(lines.back().empty() ? lines.front() : lines.front());
+  return lines.empty() ? std::string()
+                       : std::string(lines.back().empty() ? lines.front() : lines.front());
 }
 
 }  // namespace
@@ -39,18 +41,24 @@ ExitStatus Doctor(bool json) {
       {"clang-19", {"/usr/bin/clang-19", "--version"}, "the kernel compiler's library"},
       {"nvcc", {"/usr/local/cuda/bin/nvcc", "--version"}, "an extra compile gate (optional)"},
       {"mcc", {"/usr/local/musa/bin/mcc", "--version"}, "an extra compile gate (optional)"},
-      {"pytorch", {"/usr/bin/python3", "-c", "import torch; print(torch.__version__)"}, "running references"},
+      {"pytorch",
+       {"/usr/bin/python3", "-c", "import torch; print(torch.__version__)"},
+       "running references"},
   };
   Json answer;
   answer["cores"] = std::thread::hardware_concurrency();
   answer["memory_bytes"] = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   answer["tools"] = Json::array();
   for (const Tool& tool : tools) {
-    answer["tools"].push_back({{"name", tool.name}, {"version", FirstLine(tool.argv)}, {"needed_for", tool.needed_for}});
+    answer["tools"].push_back(
+        {{"name", tool.name}, {"version", FirstLine(tool.argv)}, {"needed_for", tool.needed_for}});
   }
   answer["devices"] = Json::array();
   for (const device::Profile& p : device::Profiles()) {
-    answer["devices"].push_back({{"target", "sim:" + std::string(p.name)}, {"title", p.title}, {"kind", "simulated"}, {"warp_width", p.warp_width}});
+    answer["devices"].push_back({{"target", "sim:" + std::string(p.name)},
+                                 {"title", p.title},
+                                 {"kind", "simulated"},
+                                 {"warp_width", p.warp_width}});
   }
   if (json) {
     std::puts(DumpJson(answer, 2).c_str());
@@ -60,10 +68,13 @@ ExitStatus Doctor(bool json) {
               FormatBytes(answer["memory_bytes"].get<int64_t>()).c_str());
   for (const Json& t : answer["tools"]) {
     const auto version = t["version"].get<std::string>();
-    std::printf("%-9s %s (%s)\n", t["name"].get<std::string>().c_str(), version.empty() ? "not found" : version.c_str(),
+    std::printf("%-9s %s (%s)\n", t["name"].get<std::string>().c_str(),
+                version.empty() ? "not found" : version.c_str(),
                 t["needed_for"].get<std::string>().c_str());
   }
-  for (const device::Profile& p : device::Profiles()) std::printf("device    sim:%-10s %s, simulated, warp width %u\n", p.name, p.title, p.warp_width);
+  for (const device::Profile& p : device::Profiles())
+    std::printf("device    sim:%-10s %s, simulated, warp width %u\n", p.name, p.title,
+                p.warp_width);
   return kOk;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `kuafu run`: compile a whole program, link its host half, run it on a simulated GPU, print the findings.
+// `kuafu run`: compile a whole program, link its host half, run it on a simulated GPU, print the
+// findings.
 #include <cstdio>
 
 #include "base/json.h"
@@ -29,29 +30,38 @@ Result<std::string> Sibling(const char* name) {
   KUAFU_TRY(const std::string self, os::ExecutablePath());
   const std::string path = os::JoinPath(os::DirName(self), name);
   if (!os::FileExists(path)) {
-    return Error{Code::kNotFound, "looking for " + path + ": it is not there; build the project again with ./kuafu build"};
+    return Error{
+        Code::kNotFound,
+        "looking for " + path + ": it is not there; build the project again with ./kuafu build"};
   }
   return path;
 }
 
 // An outcome other than pass means the program does not compile.
-Result<Outcome> Compile(const RunOptions& options, const device::Target& target, const os::TempDir& dir) {
+Result<Outcome> Compile(const RunOptions& options, const device::Target& target,
+                        const os::TempDir& dir) {
   KUAFU_TRY(const std::string compiler, Sibling("kuafu-compiler"));
   const bool musa = EndsWith(options.file, ".mu");
   const uint32_t arch = musa == target.profile->musa ? target.profile->arch : (musa ? 310u : 900u);
   KUAFU_TRY(os::Process process,
-            os::Spawn({compiler, options.file, musa ? "musa" : "cuda", std::to_string(arch), dir.File("module"), dir.File("host.o")},
-                      {.stdout_stream = os::Stream::kCapture, .stderr_stream = os::Stream::kCapture,
-                       .capture_bytes_max = kResultBytesMax, .limits = {.cpu_seconds = kCompileCpuSecondsMax}}));
+            os::Spawn({compiler, options.file, musa ? "musa" : "cuda", std::to_string(arch),
+                       dir.File("module"), dir.File("host.o")},
+                      {.stdout_stream = os::Stream::kCapture,
+                       .stderr_stream = os::Stream::kCapture,
+                       .capture_bytes_max = kResultBytesMax,
+                       .limits = {.cpu_seconds = kCompileCpuSecondsMax}}));
   Result<os::ExitStatus> status = process.Wait(os::Deadline::AfterMs(kCompileMsMax));
   if (!status.ok() && status.error().code == Code::kDeadline) {
-    return Outcome{"compile_error", "the compiler ran longer than " + std::to_string(kCompileMsMax / 1000) + " s on this source"};
+    return Outcome{"compile_error", "the compiler ran longer than " +
+                                        std::to_string(kCompileMsMax / 1000) + " s on this source"};
   }
   if (!status.ok()) return std::move(status).error();
   if (status.value().signal != 0) {
-    return Outcome{"compile_error", "the compiler crashed on this source (" + status.value().ToString() + ")"};
+    return Outcome{"compile_error",
+                   "the compiler crashed on this source (" + status.value().ToString() + ")"};
   }
-  if (status.value().exit_code != 0) return Error{Code::kInvalidInput, std::string(Trim(process.captured_stderr()))};
+  if (status.value().exit_code != 0)
+    return Error{Code::kInvalidInput, std::string(Trim(process.captured_stderr()))};
   KUAFU_TRY(const Json answer, ParseJson(process.captured_stdout()));
   KUAFU_TRY(const bool ok, JsonBool(answer, "ok"));
   if (ok) return Outcome{};
@@ -68,37 +78,51 @@ Result<Outcome> Compile(const RunOptions& options, const device::Target& target,
 
 Status Link(const os::TempDir& dir) {
   KUAFU_TRY(const std::string linker, os::FindProgram("g++"));
-  KUAFU_TRY(os::Process process, os::Spawn({linker, "-shared", "-o", dir.File("host.so"), dir.File("host.o")},
-                                           {.stderr_stream = os::Stream::kCapture}));
+  KUAFU_TRY(os::Process process,
+            os::Spawn({linker, "-shared", "-o", dir.File("host.so"), dir.File("host.o")},
+                      {.stderr_stream = os::Stream::kCapture}));
   KUAFU_TRY(const os::ExitStatus status, process.Wait(os::Deadline::AfterMs(kCompileMsMax)));
   if (status.ok()) return OkStatus();
-  return Error{Code::kInvalidInput, "linking the host code: " + std::string(Trim(process.captured_stderr()))};
+  return Error{Code::kInvalidInput,
+               "linking the host code: " + std::string(Trim(process.captured_stderr()))};
 }
 
-Result<Outcome> Execute(const RunOptions& options, const device::Target& target, const os::TempDir& dir) {
+Result<Outcome> Execute(const RunOptions& options, const device::Target& target,
+                        const os::TempDir& dir) {
   KUAFU_TRY(const std::string runner, Sibling("kuafu-runner"));
   KUAFU_TRY(os::UniqueFd result_fd, os::CreateMemfd("kuafu-result", 0));
-  const int width = options.warp_width != 0 ? options.warp_width : static_cast<int>(target.profile->warp_width);
-  std::vector<std::string> argv = {runner, dir.File("module"), dir.File("host.so"), target.text, std::to_string(width),
-                                   std::to_string(options.seed), options.sanitize ? "1" : "0"};
+  const int width =
+      options.warp_width != 0 ? options.warp_width : static_cast<int>(target.profile->warp_width);
+  std::vector<std::string> argv = {runner,
+                                   dir.File("module"),
+                                   dir.File("host.so"),
+                                   target.text,
+                                   std::to_string(width),
+                                   std::to_string(options.seed),
+                                   options.sanitize ? "1" : "0"};
   argv.insert(argv.end(), options.arguments.begin(), options.arguments.end());
-  KUAFU_TRY(os::Process process,
-            os::Spawn(argv, {.inherited_fds = {{result_fd.get(), 3}},
-                             .stdout_stream = options.json ? os::Stream::kCapture : os::Stream::kInherit,
-                             .limits = {.cpu_seconds = options.timeout_s + 1, .file_bytes = kResultBytesMax}}));
+  KUAFU_TRY(
+      os::Process process,
+      os::Spawn(argv,
+                {.inherited_fds = {{result_fd.get(), 3}},
+                 .stdout_stream = options.json ? os::Stream::kCapture : os::Stream::kInherit,
+                 .limits = {.cpu_seconds = options.timeout_s + 1, .file_bytes = kResultBytesMax}}));
   Outcome outcome;
-  Result<os::ExitStatus> status = process.Wait(os::Deadline::AfterMs(int64_t{options.timeout_s} * 1000));
+  Result<os::ExitStatus> status =
+      process.Wait(os::Deadline::AfterMs(int64_t{options.timeout_s} * 1000));
   if (!status.ok()) {
     if (status.error().code != Code::kDeadline) return std::move(status).error();
     outcome.cls = "timeout";
-    outcome.message = "the program ran longer than " + std::to_string(options.timeout_s) + " s; see --timeout-s";
+    outcome.message =
+        "the program ran longer than " + std::to_string(options.timeout_s) + " s; see --timeout-s";
     return outcome;
   }
   outcome.exit_code = status.value().exit_code;
   KUAFU_TRY(const int64_t bytes, os::FdSize(result_fd.get()));
   if (bytes > 0 && bytes <= kResultBytesMax) {
     KUAFU_TRY(const os::Mapping mapping, os::MapFd(result_fd.get(), bytes, os::Access::kReadOnly));
-    KUAFU_TRY(const Json answer, ParseJson({reinterpret_cast<const char*>(mapping.bytes().data()), static_cast<size_t>(bytes)}));
+    KUAFU_TRY(const Json answer, ParseJson({reinterpret_cast<const char*>(mapping.bytes().data()),
+                                            static_cast<size_t>(bytes)}));
     if (const Json* findings = JsonFind(answer, "findings")) outcome.findings = *findings;
     if (const Json* counters = JsonFind(answer, "counters")) outcome.counters = *counters;
   }
@@ -117,9 +141,11 @@ Result<Outcome> Execute(const RunOptions& options, const device::Target& target,
 
 Result<Outcome> RunAll(const RunOptions& options) {
   if (!EndsWith(options.file, ".cu") && !EndsWith(options.file, ".mu")) {
-    return Error{Code::kInvalidInput, "running '" + options.file + "': the name must end in .cu (CUDA) or .mu (MUSA)"};
+    return Error{Code::kInvalidInput,
+                 "running '" + options.file + "': the name must end in .cu (CUDA) or .mu (MUSA)"};
   }
-  if (!os::FileExists(options.file)) return Error{Code::kInvalidInput, "running '" + options.file + "': no such file"};
+  if (!os::FileExists(options.file))
+    return Error{Code::kInvalidInput, "running '" + options.file + "': no such file"};
   KUAFU_TRY(const device::Target target, device::ParseTarget(options.target));
   KUAFU_TRY(const os::TempDir dir, os::TempDir::Create("kuafu-run"));
   // The runner becomes another user before it loads the program.
@@ -149,8 +175,9 @@ void Print(const RunOptions& options, const Outcome& outcome) {
     Result<std::string> text = JsonString(f, "text");
     if (text.ok()) std::printf("%s\n", text.value().c_str());
   }
-  std::printf("%s  %s on %s (simulated)%s\n", outcome.cls == "pass" ? "PASS" : "FAIL", options.file.c_str(),
-              options.target.c_str(), outcome.cls == "pass" ? "" : (": " + outcome.cls).c_str());
+  std::printf("%s  %s on %s (simulated)%s\n", outcome.cls == "pass" ? "PASS" : "FAIL",
+              options.file.c_str(), options.target.c_str(),
+              outcome.cls == "pass" ? "" : (": " + outcome.cls).c_str());
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Goal: `kuafu run` accepts a right program, and names the class and the line of each defect.
-# Method: every program in src/cli/testdata; `// EXPECT: class` marks the line that must be named, `// OK`
-# on the first lines means no finding. Runs each at its target under two orders.
+# Method: every program in src/cli/testdata; `// EXPECT: class` marks the line that must be named, a
+# program without a mark must pass. Runs each at its target under two orders.
 set -u
 kuafu=$1
 cd "$(dirname "$0")/testdata" || exit 4
@@ -26,7 +26,9 @@ for file in *.cu *.mu; do
       fi
     fi
     if [ $ok -eq 1 ]; then passed=$((passed + 1)); else
-      failed=$((failed + 1)); printf 'FAILED: %s seed %s (expected %s at line %s), exit %s\n%s\n' "$file" "$seed" "${class:-pass}" "$lines" "$status" "$out"
+      failed=$((failed + 1))
+      printf 'FAILED: %s seed %s (expected %s at line %s), exit %s\n%s\n' "$file" \
+        "$seed" "${class:-pass}" "$lines" "$status" "$out"
     fi
   done
 done

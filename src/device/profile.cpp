@@ -17,11 +17,14 @@ constexpr uint64_t kReservedSharedBytes = 1024;  // per block, from compute capa
 
 }  // namespace
 
-uint32_t Profile::ResidentBlocks(uint32_t threads_per_block, uint64_t shared_bytes_per_block) const {
+uint32_t Profile::ResidentBlocks(uint32_t threads_per_block,
+                                 uint64_t shared_bytes_per_block) const {
   const uint32_t warps = (std::max(threads_per_block, 1u) + warp_width - 1) / warp_width;
-  const uint32_t threads_per_sm = threads_per_sm_max == kUnknown ? 2048 : static_cast<uint32_t>(threads_per_sm_max);
+  const uint32_t threads_per_sm =
+      threads_per_sm_max == kUnknown ? 2048 : static_cast<uint32_t>(threads_per_sm_max);
   uint64_t per_sm = std::max(threads_per_sm / (warps * warp_width), 1u);
-  if (blocks_per_sm_max != kUnknown) per_sm = std::min<uint64_t>(per_sm, static_cast<uint64_t>(blocks_per_sm_max));
+  if (blocks_per_sm_max != kUnknown)
+    per_sm = std::min<uint64_t>(per_sm, static_cast<uint64_t>(blocks_per_sm_max));
   if (shared_kib_per_sm != kUnknown && shared_bytes_per_block > 0) {
     const uint64_t reserved = musa ? 0 : kReservedSharedBytes;
     const uint64_t per_block = (shared_bytes_per_block + reserved + 127) / 128 * 128;
@@ -43,15 +46,17 @@ const Profile* FindProfile(std::string_view name) {
 
 Result<Target> ParseTarget(std::string_view text) {
   std::string known;
-  for (const Profile& profile : kProfiles) known += (known.empty() ? "sim:" : ", sim:") + std::string(profile.name);
+  for (const Profile& profile : kProfiles)
+    known += (known.empty() ? "sim:" : ", sim:") + std::string(profile.name);
   if (text.starts_with("cuda:") || text.starts_with("musa:")) {
     return Error{Code::kUnsupported, "opening target '" + std::string(text) +
-                                         "': real devices are not supported yet; use one of " + known};
+                                         "': real devices are not supported yet; use one of " +
+                                         known};
   }
   const Profile* profile = text.starts_with("sim:") ? FindProfile(text.substr(4)) : nullptr;
   if (profile == nullptr) {
-    return Error{Code::kInvalidInput,
-                 "opening target '" + std::string(text.substr(0, 64)) + "': no such target; use one of " + known};
+    return Error{Code::kInvalidInput, "opening target '" + std::string(text.substr(0, 64)) +
+                                          "': no such target; use one of " + known};
   }
   return Target{std::string(text), profile};
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device profiles: what is publicly known of each GPU that can be simulated, as data (profiles.def).
+// Device profiles: what is publicly known of each GPU that can be simulated, as data
+// (profiles.def).
 //
 //   KUAFU_TRY(device::Target target, device::ParseTarget("sim:h100"));
 //   target.profile->warp_width == 32
 //
-// A simulated target is always called sim:<name>, so that no report can be mistaken for a run on hardware.
+// A simulated target is always called sim:<name>, so that no report can be mistaken for a run on
+// hardware.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +25,10 @@ struct Profile {
   const char* name;
   const char* title;
   bool musa;
-  uint32_t arch;           // 900 = sm_90, 310 = mp_31
-  uint32_t warp_width;     // lanes
-  int sm_count;            // streaming multiprocessors (MUSA: MPs)
-  int clock_mhz;           // boost
+  uint32_t arch;        // 900 = sm_90, 310 = mp_31
+  uint32_t warp_width;  // lanes
+  int sm_count;         // streaming multiprocessors (MUSA: MPs)
+  int clock_mhz;        // boost
   int threads_per_block_max;
   int threads_per_sm_max;
   int blocks_per_sm_max;
@@ -40,10 +42,10 @@ struct Profile {
   double fp32_tflops;
   double fp16_tensor_tflops;  // dense
 
-  // Blocks of this shape that can be resident on the device at once, by the published occupancy rules
-  // (threads, blocks and shared memory; registers are not known before a real compile). Where a figure is
-  // unknown it is left out; with an unknown SM count the answer assumes one SM of 2048 threads, which is
-  // the strictest choice for code that waits for other blocks.
+  // Blocks of this shape that can be resident on the device at once, by the published occupancy
+  // rules (threads, blocks and shared memory; registers are not known before a real compile). Where
+  // a figure is unknown it is left out; with an unknown SM count the answer assumes one SM of 2048
+  // threads, which is the strictest choice for code that waits for other blocks.
   uint32_t ResidentBlocks(uint32_t threads_per_block, uint64_t shared_bytes_per_block) const;
 };
 
@@ -53,7 +55,7 @@ const Profile* FindProfile(std::string_view name);
 
 // Where a candidate runs. Real devices (cuda:0, musa:0) are recognised and refused by name for now.
 struct Target {
-  std::string text;                 // "sim:h100"
+  std::string text;                  // "sim:h100"
   const Profile* profile = nullptr;  // static storage
 };
 Result<Target> ParseTarget(std::string_view text);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA and MUSA runtime API as exported C symbols, over the current session. Signatures follow the
-// vendors' public headers; types are spelled out here because the dialect headers are for candidates only.
-// Each musa* symbol is the cuda* function under another name: the two APIs differ in spelling alone.
+// The CUDA and MUSA runtime API as exported C symbols, over the current session. Signatures follow
+// the vendors' public headers; types are spelled out here because the dialect headers are for
+// candidates only. Each musa* symbol is the cuda* function under another name: the two APIs differ
+// in spelling alone.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -34,18 +35,21 @@ int Fail(int error) {
 
 bool OnDevice(const void* p) { return Current().memory().IdOf(reinterpret_cast<uint64_t>(p)) != 0; }
 
-// A host-side copy that leaves its device allocation is what cudaErrorInvalidValue is for; on hardware it
-// would fail or corrupt a neighbour, so it is also recorded.
+// A host-side copy that leaves its device allocation is what cudaErrorInvalidValue is for; on
+// hardware it would fail or corrupt a neighbour, so it is also recorded.
 bool InsideAllocation(const void* p, size_t bytes) {
   auto& memory = Current().memory();
   const uint32_t id = memory.IdOf(reinterpret_cast<uint64_t>(p));
   if (id == 0) return true;  // host memory
   const kuafu::simt::Allocation* a = memory.Get(id);
   const uint64_t address = reinterpret_cast<uint64_t>(p);
-  if (a->live && address >= a->base && bytes <= a->bytes && address - a->base <= a->bytes - bytes) return true;
-  Current().AddFinding({.kind = a->live ? kuafu::simt::Finding::Kind::kOob : kuafu::simt::Finding::Kind::kUseAfterFree,
-                        .message = "a copy or fill by the host of " + std::to_string(bytes) + " bytes leaves " + a->name +
-                                   " of " + std::to_string(a->bytes) + " bytes",
+  if (a->live && address >= a->base && bytes <= a->bytes && address - a->base <= a->bytes - bytes)
+    return true;
+  Current().AddFinding({.kind = a->live ? kuafu::simt::Finding::Kind::kOob
+                                        : kuafu::simt::Finding::Kind::kUseAfterFree,
+                        .message = "a copy or fill by the host of " + std::to_string(bytes) +
+                                   " bytes leaves " + a->name + " of " + std::to_string(a->bytes) +
+                                   " bytes",
                         .allocation = a->name});
   return false;
 }
@@ -53,7 +57,8 @@ bool InsideAllocation(const void* p, size_t bytes) {
 int Copy(void* dst, const void* src, size_t bytes) {
   if (bytes == 0) return abi::kSuccess;
   if (dst == nullptr || src == nullptr) return Fail(abi::kInvalidValue);
-  if (!InsideAllocation(dst, bytes) || !InsideAllocation(src, bytes)) return Fail(abi::kInvalidValue);
+  if (!InsideAllocation(dst, bytes) || !InsideAllocation(src, bytes))
+    return Fail(abi::kInvalidValue);
   std::memmove(dst, src, bytes);
   if (OnDevice(dst)) Current().memory().MarkInitialized(dst, bytes);
   return abi::kSuccess;
@@ -78,7 +83,7 @@ struct Event {
 
 #define KUAFU_EXPORT extern "C" __attribute__((visibility("default")))
 // Defines cuda<Name> and its musa<Name> twin.
-#define KUAFU_API(ret, name, params) \
+#define KUAFU_API(ret, name, params)                                       \
   KUAFU_EXPORT ret musa##name params __attribute__((alias("cuda" #name))); \
   KUAFU_EXPORT ret cuda##name params
 
@@ -86,12 +91,14 @@ struct Event {
 
 using kuafu::simt::Dim3;
 
-KUAFU_EXPORT unsigned __cudaPushCallConfiguration(Dim3 grid, Dim3 block, size_t shared_bytes, void* stream) {
+KUAFU_EXPORT unsigned __cudaPushCallConfiguration(Dim3 grid, Dim3 block, size_t shared_bytes,
+                                                  void* stream) {
   if (Configurations().size() >= kConfigurationDepthMax) return abi::kInvalidConfiguration;
   Configurations().push_back({grid, block, shared_bytes, stream});
   return 0;
 }
-KUAFU_EXPORT int __cudaPopCallConfiguration(Dim3* grid, Dim3* block, size_t* shared_bytes, void** stream) {
+KUAFU_EXPORT int __cudaPopCallConfiguration(Dim3* grid, Dim3* block, size_t* shared_bytes,
+                                            void** stream) {
   if (Configurations().empty()) return abi::kInvalidConfiguration;
   const Configuration c = Configurations().back();
   Configurations().pop_back();
@@ -102,21 +109,28 @@ KUAFU_EXPORT int __cudaPopCallConfiguration(Dim3* grid, Dim3* block, size_t* sha
   return 0;
 }
 
-KUAFU_API(int, LaunchKernel, (const void* stub, Dim3 grid, Dim3 block, void** args, size_t shared_bytes, void*)) {
+KUAFU_API(int, LaunchKernel,
+          (const void* stub, Dim3 grid, Dim3 block, void** args, size_t shared_bytes, void*)) {
   return Current().Launch(stub, grid, block, args, shared_bytes, false);
 }
-KUAFU_API(int, LaunchCooperativeKernel, (const void* stub, Dim3 grid, Dim3 block, void** args, size_t shared_bytes, void*)) {
+KUAFU_API(int, LaunchCooperativeKernel,
+          (const void* stub, Dim3 grid, Dim3 block, void** args, size_t shared_bytes, void*)) {
   return Current().Launch(stub, grid, block, args, shared_bytes, true);
 }
 KUAFU_API(int, FuncSetAttribute, (const void* stub, int attribute, int value)) {
   constexpr int kMaxDynamicSharedMemorySize = 8;
-  return attribute == kMaxDynamicSharedMemorySize ? Fail(Current().SetSharedOptIn(stub, value)) : abi::kSuccess;
+  return attribute == kMaxDynamicSharedMemorySize ? Fail(Current().SetSharedOptIn(stub, value))
+                                                  : abi::kSuccess;
 }
 KUAFU_API(int, FuncSetCacheConfig, (const void*, int)) { return abi::kSuccess; }
 
 KUAFU_API(int, Malloc, (void** out, size_t bytes)) { return Allocate(out, bytes, "cudaMalloc"); }
-KUAFU_API(int, MallocAsync, (void** out, size_t bytes, void*)) { return Allocate(out, bytes, "cudaMallocAsync"); }
-KUAFU_API(int, MallocManaged, (void** out, size_t bytes, unsigned)) { return Allocate(out, bytes, "cudaMallocManaged"); }
+KUAFU_API(int, MallocAsync, (void** out, size_t bytes, void*)) {
+  return Allocate(out, bytes, "cudaMallocAsync");
+}
+KUAFU_API(int, MallocManaged, (void** out, size_t bytes, unsigned)) {
+  return Allocate(out, bytes, "cudaMallocManaged");
+}
 KUAFU_API(int, Free, (void* p)) {
   if (p == nullptr) return abi::kSuccess;
   return Current().memory().Free(p).ok() ? abi::kSuccess : Fail(abi::kInvalidValue);
@@ -127,13 +141,19 @@ KUAFU_API(int, MallocHost, (void** out, size_t bytes)) {
   *out = std::malloc(bytes == 0 ? 1 : bytes);
   return *out == nullptr ? Fail(abi::kMemoryAllocation) : abi::kSuccess;
 }
-KUAFU_API(int, HostAlloc, (void** out, size_t bytes, unsigned)) { return cudaMallocHost(out, bytes); }
+KUAFU_API(int, HostAlloc, (void** out, size_t bytes, unsigned)) {
+  return cudaMallocHost(out, bytes);
+}
 KUAFU_API(int, FreeHost, (void* p)) {
   std::free(p);
   return abi::kSuccess;
 }
-KUAFU_API(int, Memcpy, (void* dst, const void* src, size_t bytes, int)) { return Copy(dst, src, bytes); }
-KUAFU_API(int, MemcpyAsync, (void* dst, const void* src, size_t bytes, int, void*)) { return Copy(dst, src, bytes); }
+KUAFU_API(int, Memcpy, (void* dst, const void* src, size_t bytes, int)) {
+  return Copy(dst, src, bytes);
+}
+KUAFU_API(int, MemcpyAsync, (void* dst, const void* src, size_t bytes, int, void*)) {
+  return Copy(dst, src, bytes);
+}
 KUAFU_API(int, Memset, (void* dst, int value, size_t bytes)) {
   if (bytes == 0) return abi::kSuccess;
   if (!OnDevice(dst) || !InsideAllocation(dst, bytes)) return Fail(abi::kInvalidValue);
@@ -141,20 +161,24 @@ KUAFU_API(int, Memset, (void* dst, int value, size_t bytes)) {
   Current().memory().MarkInitialized(dst, bytes);
   return abi::kSuccess;
 }
-KUAFU_API(int, MemsetAsync, (void* dst, int value, size_t bytes, void*)) { return cudaMemset(dst, value, bytes); }
+KUAFU_API(int, MemsetAsync, (void* dst, int value, size_t bytes, void*)) {
+  return cudaMemset(dst, value, bytes);
+}
 KUAFU_API(int, MemGetInfo, (size_t* free_bytes, size_t* total_bytes)) {
   *total_bytes = Current().memory().limit_bytes();
   *free_bytes = *total_bytes - Current().memory().used_bytes();
   return abi::kSuccess;
 }
-KUAFU_API(int, MemcpyToSymbol, (const void* symbol, const void* src, size_t bytes, size_t offset, int)) {
+KUAFU_API(int, MemcpyToSymbol,
+          (const void* symbol, const void* src, size_t bytes, size_t offset, int)) {
   size_t size = 0;
   auto* base = static_cast<uint8_t*>(Current().SymbolAddress(symbol, &size));
   if (base == nullptr) return Fail(abi::kInvalidSymbol);
   if (offset > size || bytes > size - offset) return Fail(abi::kInvalidValue);
   return Copy(base + offset, src, bytes);
 }
-KUAFU_API(int, MemcpyFromSymbol, (void* dst, const void* symbol, size_t bytes, size_t offset, int)) {
+KUAFU_API(int, MemcpyFromSymbol,
+          (void* dst, const void* symbol, size_t bytes, size_t offset, int)) {
   size_t size = 0;
   auto* base = static_cast<uint8_t*>(Current().SymbolAddress(symbol, &size));
   if (base == nullptr) return Fail(abi::kInvalidSymbol);
@@ -166,7 +190,9 @@ KUAFU_API(int, GetSymbolAddress, (void** out, const void* symbol)) {
   return *out == nullptr ? Fail(abi::kInvalidSymbol) : abi::kSuccess;
 }
 
-KUAFU_API(int, DeviceSynchronize, ()) { return Current().stopped() ? Fail(abi::kLaunchFailure) : abi::kSuccess; }
+KUAFU_API(int, DeviceSynchronize, ()) {
+  return Current().stopped() ? Fail(abi::kLaunchFailure) : abi::kSuccess;
+}
 KUAFU_API(int, GetLastError, ()) {
   const int error = Current().last_error;
   Current().last_error = abi::kSuccess;
@@ -188,13 +214,17 @@ KUAFU_API(const char*, GetErrorString, (int error)) {
     default: return "unknown error";
   }
 }
-KUAFU_API(const char*, GetErrorName, (int error)) { return error == 0 ? "cudaSuccess" : cudaGetErrorString(error); }
+KUAFU_API(const char*, GetErrorName, (int error)) {
+  return error == 0 ? "cudaSuccess" : cudaGetErrorString(error);
+}
 
 KUAFU_API(int, GetDevice, (int* device)) {
   *device = 0;
   return abi::kSuccess;
 }
-KUAFU_API(int, SetDevice, (int device)) { return device == 0 ? abi::kSuccess : Fail(abi::kInvalidDevice); }
+KUAFU_API(int, SetDevice, (int device)) {
+  return device == 0 ? abi::kSuccess : Fail(abi::kInvalidDevice);
+}
 KUAFU_API(int, GetDeviceCount, (int* count)) {
   *count = 1;
   return abi::kSuccess;
@@ -205,10 +235,12 @@ KUAFU_API(int, DeviceGetAttribute, (int* value, int attribute, int device)) {
   int v = kuafu::device::kUnknown;
   switch (attribute) {  // numbers of cudaDeviceAttr
     case 1: v = p.threads_per_block_max; break;
-    case 2: case 3: v = 1024; break;
+    case 2:
+    case 3: v = 1024; break;
     case 4: v = 64; break;
     case 5: v = 0x7fffffff; break;
-    case 6: case 7: v = 65535; break;
+    case 6:
+    case 7: v = 65535; break;
     case 8: v = p.shared_kib_per_block * 1024; break;
     case 10: v = static_cast<int>(Current().options().warp_width); break;
     case 12: v = p.registers_per_sm; break;
@@ -225,7 +257,8 @@ KUAFU_API(int, DeviceGetAttribute, (int* value, int attribute, int device)) {
   *value = v;
   return abi::kSuccess;
 }
-KUAFU_API(int, OccupancyMaxActiveBlocksPerMultiprocessor, (int* blocks, const void*, int threads, size_t shared_bytes)) {
+KUAFU_API(int, OccupancyMaxActiveBlocksPerMultiprocessor,
+          (int* blocks, const void*, int threads, size_t shared_bytes)) {
   const auto& p = *Current().options().profile;
   if (threads <= 0) return Fail(abi::kInvalidValue);
   const int sms = p.sm_count == kuafu::device::kUnknown ? 1 : p.sm_count;
@@ -237,8 +270,12 @@ KUAFU_API(int, StreamCreate, (void** stream)) {
   *stream = new char;
   return abi::kSuccess;
 }
-KUAFU_API(int, StreamCreateWithFlags, (void** stream, unsigned)) { return cudaStreamCreate(stream); }
-KUAFU_API(int, StreamCreateWithPriority, (void** stream, unsigned, int)) { return cudaStreamCreate(stream); }
+KUAFU_API(int, StreamCreateWithFlags, (void** stream, unsigned)) {
+  return cudaStreamCreate(stream);
+}
+KUAFU_API(int, StreamCreateWithPriority, (void** stream, unsigned, int)) {
+  return cudaStreamCreate(stream);
+}
 KUAFU_API(int, StreamDestroy, (void* stream)) {
   delete static_cast<char*>(stream);
   return abi::kSuccess;

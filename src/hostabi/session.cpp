@@ -16,7 +16,9 @@ constexpr uint64_t kLaunchesMax = 100'000;  // a host loop that launches for eve
 
 Session* g_current = nullptr;
 
-int KibToBytes(int kib, int unknown_kib) { return (kib == device::kUnknown ? unknown_kib : kib) * 1024; }
+int KibToBytes(int kib, int unknown_kib) {
+  return (kib == device::kUnknown ? unknown_kib : kib) * 1024;
+}
 
 }  // namespace
 
@@ -27,7 +29,8 @@ Session& Current() {
   return *g_current;
 }
 
-Session::Session(const SessionOptions& options) : options_(options), memory_(options.memory_bytes) {}
+Session::Session(const SessionOptions& options)
+    : options_(options), memory_(options.memory_bytes) {}
 
 Status Session::LoadModule(std::span<const uint8_t> bytes) {
   KUAFU_TRY(isa::Module module, isa::Read(bytes));
@@ -50,7 +53,8 @@ void Session::AddFinding(simt::Finding finding) {
 int Session::SetSharedOptIn(const void* stub, int64_t bytes) {
   const auto it = kernels_.find(stub);
   if (it == kernels_.end() || it->second.index < 0) return kInvalidDeviceFunction;
-  if (bytes < 0 || bytes > KibToBytes(options_.profile->shared_kib_per_block_opt_in, options_.profile->shared_kib_per_block)) {
+  if (bytes < 0 || bytes > KibToBytes(options_.profile->shared_kib_per_block_opt_in,
+                                      options_.profile->shared_kib_per_block)) {
     return kInvalidValue;
   }
   it->second.shared_opt_in_bytes = bytes;
@@ -62,22 +66,24 @@ void* Session::SymbolAddress(const void* shadow, size_t* bytes) const {
   return it == symbols_.end() ? nullptr : program_->GlobalAddress(it->second, bytes);
 }
 
-int Session::Launch(const void* stub, simt::Dim3 grid, simt::Dim3 block, void** args, size_t shared_bytes,
-                    bool cooperative) {
+int Session::Launch(const void* stub, simt::Dim3 grid, simt::Dim3 block, void** args,
+                    size_t shared_bytes, bool cooperative) {
   const auto it = kernels_.find(stub);
   if (it == kernels_.end() || it->second.index < 0) return last_error = kInvalidDeviceFunction;
   if (stopped_) return last_error = kLaunchFailure;
   const device::Profile& profile = *options_.profile;
   const isa::Function& kernel = program_->module().functions[static_cast<size_t>(it->second.index)];
   if (++counters.launches > kLaunchesMax) {
-    AddFinding({.kind = simt::Finding::Kind::kTimeout,
-                .message = "the host launched more than " + std::to_string(kLaunchesMax) + " kernels",
-                .kernel = kernel.pretty});
+    AddFinding(
+        {.kind = simt::Finding::Kind::kTimeout,
+         .message = "the host launched more than " + std::to_string(kLaunchesMax) + " kernels",
+         .kernel = kernel.pretty});
     stopped_ = true;
     return last_error = kLaunchFailure;
   }
   size_t param_bytes = 0;
-  for (const isa::Param& p : kernel.params) param_bytes = std::max<size_t>(param_bytes, p.offset + p.bytes);
+  for (const isa::Param& p : kernel.params)
+    param_bytes = std::max<size_t>(param_bytes, p.offset + p.bytes);
   std::vector<uint8_t> params(param_bytes);
   for (size_t i = 0; i < kernel.params.size(); ++i) {
     std::memcpy(params.data() + kernel.params[i].offset, args[i], kernel.params[i].bytes);
@@ -89,27 +95,32 @@ int Session::Launch(const void* stub, simt::Dim3 grid, simt::Dim3 block, void** 
   launch.max_dispatches = options_.max_dispatches;
   launch.strict_exit = profile.musa;
   launch.max_threads_per_block = static_cast<uint32_t>(profile.threads_per_block_max);
-  launch.shared_bytes_per_block = static_cast<uint32_t>(KibToBytes(profile.shared_kib_per_block, 48));
-  launch.shared_bytes_opt_in =
-      static_cast<uint32_t>(KibToBytes(profile.shared_kib_per_block_opt_in, profile.shared_kib_per_block));
+  launch.shared_bytes_per_block =
+      static_cast<uint32_t>(KibToBytes(profile.shared_kib_per_block, 48));
+  launch.shared_bytes_opt_in = static_cast<uint32_t>(
+      KibToBytes(profile.shared_kib_per_block_opt_in, profile.shared_kib_per_block));
   launch.shared_opt_in = it->second.shared_opt_in_bytes > 0 &&
                          shared_bytes <= static_cast<size_t>(it->second.shared_opt_in_bytes);
   launch.resident_blocks = profile.ResidentBlocks(block.x * block.y * block.z, shared_bytes);
-  if (profile.sm_count != device::kUnknown) launch.sm_count = static_cast<uint32_t>(profile.sm_count);
+  if (profile.sm_count != device::kUnknown)
+    launch.sm_count = static_cast<uint32_t>(profile.sm_count);
   launch.cooperative = cooperative;
-  simt::LaunchResult result = program_->Launch(static_cast<uint32_t>(it->second.index), grid, block, shared_bytes, params, launch);
+  simt::LaunchResult result = program_->Launch(static_cast<uint32_t>(it->second.index), grid, block,
+                                               shared_bytes, params, launch);
   counters.dispatches += result.dispatches;
   counters.lane_instructions += result.lane_instructions;
   counters.global_load_bytes += result.global_load_bytes;
   counters.global_store_bytes += result.global_store_bytes;
   counters.used_atomics |= result.atomics > 0;
   if (printf_output.size() < kPrintfBytesMax) printf_output += result.printf_output;
-  if (options_.echo_printf) std::fwrite(result.printf_output.data(), 1, result.printf_output.size(), stdout);
+  if (options_.echo_printf)
+    std::fwrite(result.printf_output.data(), 1, result.printf_output.size(), stdout);
   int error = kSuccess;
   for (simt::Finding& f : result.findings) {
     using Kind = simt::Finding::Kind;
     if (f.kind == Kind::kLaunchInvalid) error = kInvalidConfiguration;
-    if (f.kind == Kind::kTimeout || f.kind == Kind::kDeadlock || f.kind == Kind::kTrap || f.kind == Kind::kAssertFail) {
+    if (f.kind == Kind::kTimeout || f.kind == Kind::kDeadlock || f.kind == Kind::kTrap ||
+        f.kind == Kind::kAssertFail) {
       stopped_ = true;
       error = kLaunchFailure;
     }

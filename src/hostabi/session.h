@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device side that a candidate's host code sees while it runs: one simulated GPU, the loaded module, and
-// what happened. The C functions of cuda_api.cpp and tensor_api.cpp work on the current session.
+// The device side that a candidate's host code sees while it runs: one simulated GPU, the loaded
+// module, and what happened. The C functions of cuda_api.cpp and tensor_api.cpp work on the current
+// session.
 //
 //   hostabi::Session session(options);
 //   KUAFU_TRY_STATUS(session.LoadModule(bytes));
-//   session.RegisterKernels(table);        // stub address -> kernel, from the candidate's shared object
-//   hostabi::SetCurrent(&session);         // candidate code may run now
+//   session.RegisterKernels(table);        // stub address -> kernel, from the candidate's shared
+//   object hostabi::SetCurrent(&session);         // candidate code may run now
 //
-// One session per process at a time and one thread: candidates run isolated, each in a process of its own.
-// Streams are executed in the order of the calls, which is one of the orders that CUDA allows.
+// One session per process at a time and one thread: candidates run isolated, each in a process of
+// its own. Streams are executed in the order of the calls, which is one of the orders that CUDA
+// allows.
 #pragma once
 
 #include <cstdint>
@@ -91,12 +93,14 @@ class Session {
 };
 
 void SetCurrent(Session* session);
-// Aborts the process if there is none: host code ran before main, which a candidate has no business doing.
+// Aborts the process if there is none: host code ran before main, which a candidate has no business
+// doing.
 Session& Current();
 
 // CUDA's numeric error codes, as far as they are returned here.
-inline constexpr int kSuccess = 0, kInvalidValue = 1, kMemoryAllocation = 2, kInvalidConfiguration = 9,
-                     kInvalidSymbol = 13, kInvalidDevice = 101, kInvalidDeviceFunction = 98, kNotReady = 600,
-                     kLaunchFailure = 719, kCooperativeLaunchTooLarge = 720, kNotSupported = 801;
+inline constexpr int kSuccess = 0, kInvalidValue = 1, kMemoryAllocation = 2,
+                     kInvalidConfiguration = 9, kInvalidSymbol = 13, kInvalidDevice = 101,
+                     kInvalidDeviceFunction = 98, kNotReady = 600, kLaunchFailure = 719,
+                     kCooperativeLaunchTooLarge = 720, kNotSupported = 801;
 
 }  // namespace kuafu::hostabi

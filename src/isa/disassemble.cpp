@@ -41,7 +41,8 @@ std::string DisassembleInst(const Function& f, size_t pc) {
   } else if (IsMemory(i.op)) {
     text += " offset " + std::to_string(i.Offset()) + " scale " + std::to_string(i.Scale());
     if (i.op != Op::kLea) {
-      text += " align " + std::to_string(1u << (i.AlignLog2() & 31)) + " x" + std::to_string(i.Components());
+      text += " align " + std::to_string(1u << (i.AlignLog2() & 31)) + " x" +
+              std::to_string(i.Components());
     }
   } else {
     text += " imm " + std::to_string(i.imm);
@@ -54,12 +55,14 @@ std::string DisassembleInst(const Function& f, size_t pc) {
 std::string Disassemble(const Module& module) {
   std::string text = "module " + module.source_name + " arch " + std::to_string(module.arch) + "\n";
   for (const SharedVar& s : module.shared) {
-    text += "shared " + s.name + " " + (s.dynamic ? "dynamic" : std::to_string(s.bytes) + " bytes") + "\n";
+    text += "shared " + s.name + " " +
+            (s.dynamic ? "dynamic" : std::to_string(s.bytes) + " bytes") + "\n";
   }
-  for (const Global& g : module.globals) text += "global " + g.name + " " + std::to_string(g.bytes) + " bytes\n";
+  for (const Global& g : module.globals)
+    text += "global " + g.name + " " + std::to_string(g.bytes) + " bytes\n";
   for (const Function& f : module.functions) {
-    text += (f.is_kernel ? "kernel " : "function ") + f.pretty + " registers " + std::to_string(f.registers.size()) +
-            " frame " + std::to_string(f.frame_bytes) + "\n";
+    text += (f.is_kernel ? "kernel " : "function ") + f.pretty + " registers " +
+            std::to_string(f.registers.size()) + " frame " + std::to_string(f.frame_bytes) + "\n";
     for (size_t pc = 0; pc < f.code.size(); ++pc) {
       text += "  " + std::to_string(pc) + ": " + DisassembleInst(f, pc) + "\n";
     }

@@ -19,7 +19,8 @@ constexpr std::string_view kMathNames[] = {
 #undef MATH
 };
 
-constexpr std::string_view kTypeNames[] = {"i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"};
+constexpr std::string_view kTypeNames[] = {"i1",  "i8",   "i16", "i32", "i64",
+                                           "f16", "bf16", "f32", "f64"};
 constexpr int kTypeSizes[] = {1, 1, 2, 4, 8, 2, 2, 4, 8};
 static_assert(std::size(kTypeNames) == kTypeCount && std::size(kTypeSizes) == kTypeCount);
 

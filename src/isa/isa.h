@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device module: typed register bytecode for one compiled source file. klang writes it, simt runs it;
-// it lies below both so that neither knows the other. It is compact, versioned, bounded and validated once
-// on load, so the interpreter trusts every index in it.
+// The device module: typed register bytecode for one compiled source file. klang writes it, simt
+// runs it; it lies below both so that neither knows the other. It is compact, versioned, bounded
+// and validated once on load, so the interpreter trusts every index in it.
 //
 //   KUAFU_TRY(isa::Module module, isa::Read(bytes));   // validated
 //   std::string text = isa::Disassemble(module);
 //
-// Values. A register holds one value per lane (thread) of the block, densely packed by type (i1 as one
-// byte, 0 or 1). A *uniform* register holds one value for the whole block, the same for the block's whole
-// life: constants, kernel parameters, block index, sizes, and pure arithmetic on those. Pointers are
-// 64-bit host virtual addresses; beside each one travels a 32-bit *provenance* naming the allocation it may
-// point into (see Provenance below). Vectors and structs are split into registers by the writer.
+// Values. A register holds one value per lane (thread) of the block, densely packed by type (i1 as
+// one byte, 0 or 1). A *uniform* register holds one value for the whole block, the same for the
+// block's whole life: constants, kernel parameters, block index, sizes, and pure arithmetic on
+// those. Pointers are 64-bit host virtual addresses; beside each one travels a 32-bit *provenance*
+// naming the allocation it may point into (see Provenance below). Vectors and structs are split
+// into registers by the writer.
 //
-// Lanes. thread index t = x + y * bx + z * bx * by; warp = t / warp_width; lane = t % warp_width. Warp
-// width is a property of the launch (32, 64 or 128), never of the module.
+// Lanes. thread index t = x + y * bx + z * bx * by; warp = t / warp_width; lane = t % warp_width.
+// Warp width is a property of the launch (32, 64 or 128), never of the module.
 //
-// Mask rule. Member masks are 64 bits as the source wrote them. At width 32 the low 32 bits count. Above,
-// 0xffffffff and ~0ull mean "all lanes of the warp" (MUSA code in the wild passes 32-bit masks on 128-wide
-// parts; this is an assumption, the exact semantics are not public); other masks name lanes 0-63 only.
+// Mask rule. Member masks are 64 bits as the source wrote them. At width 32 the low 32 bits count.
+// Above, 0xffffffff and ~0ull mean "all lanes of the warp" (MUSA code in the wild passes 32-bit
+// masks on 128-wide parts; this is an assumption, the exact semantics are not public); other masks
+// name lanes 0-63 only.
 #pragma once
 
 #include <cstdint>
@@ -52,12 +54,44 @@ std::string_view OpName(Op op);
 // LLVM's order, so that the writer can cast: see llvm::CmpInst::Predicate minus its base.
 enum class IntPredicate : uint8_t { kEq, kNe, kUgt, kUge, kUlt, kUle, kSgt, kSge, kSlt, kSle };
 enum class FloatPredicate : uint8_t {
-  kFalse, kOeq, kOgt, kOge, kOlt, kOle, kOne, kOrd, kUno, kUeq, kUgt, kUge, kUlt, kUle, kUne, kTrue
+  kFalse,
+  kOeq,
+  kOgt,
+  kOge,
+  kOlt,
+  kOle,
+  kOne,
+  kOrd,
+  kUno,
+  kUeq,
+  kUgt,
+  kUge,
+  kUlt,
+  kUle,
+  kUne,
+  kTrue
 };
 
 enum class SpecialReg : uint8_t {
-  kTidX, kTidY, kTidZ, kNtidX, kNtidY, kNtidZ, kCtaidX, kCtaidY, kCtaidZ, kNctaidX, kNctaidY, kNctaidZ,
-  kLaneId, kWarpId, kWarpSize, kNumWarps, kSmId, kDynamicSharedBytes, kGridId,
+  kTidX,
+  kTidY,
+  kTidZ,
+  kNtidX,
+  kNtidY,
+  kNtidZ,
+  kCtaidX,
+  kCtaidY,
+  kCtaidZ,
+  kNctaidX,
+  kNctaidY,
+  kNctaidZ,
+  kLaneId,
+  kWarpId,
+  kWarpSize,
+  kNumWarps,
+  kSmId,
+  kDynamicSharedBytes,
+  kGridId,
 };
 inline constexpr int kSpecialRegCount = 19;
 
@@ -71,7 +105,21 @@ std::string_view MathName(MathFn fn);
 
 enum class Scope : uint8_t { kBlock, kDevice, kSystem };
 enum class AtomicOp : uint8_t {
-  kXchg, kAdd, kSub, kAnd, kOr, kXor, kSMin, kSMax, kUMin, kUMax, kInc, kDec, kFAdd, kFMin, kFMax
+  kXchg,
+  kAdd,
+  kSub,
+  kAnd,
+  kOr,
+  kXor,
+  kSMin,
+  kSMax,
+  kUMin,
+  kUMax,
+  kInc,
+  kDec,
+  kFAdd,
+  kFMin,
+  kFMax
 };
 inline constexpr int kAtomicOpCount = 15;
 // Inst::extra of atomics: operation, scope and whether the order is acquire and/or release.
@@ -100,8 +148,10 @@ inline constexpr uint32_t kCheckOverflow = 1;
 // kProvParam: the launch's parameter block.
 inline constexpr uint32_t kProvNone = 0;
 inline constexpr uint32_t kProvShared = 1u << 31;
-inline constexpr uint32_t kProvLocal = 1u << 30;  // low bits: index in Function::locals of the running function,
-inline constexpr uint32_t kProvLocalAny = kProvLocal | 0x3fffffffu;  // or anywhere in the lane's live stack
+inline constexpr uint32_t kProvLocal =
+    1u << 30;  // low bits: index in Function::locals of the running function,
+inline constexpr uint32_t kProvLocalAny =
+    kProvLocal | 0x3fffffffu;  // or anywhere in the lane's live stack
 inline constexpr uint32_t kProvParam = 1u << 29;
 
 struct Inst {
@@ -110,7 +160,7 @@ struct Inst {
   uint8_t aux = 0;
   uint32_t dst = kNoReg;
   uint32_t a = kNoReg, b = kNoReg, c = kNoReg, d = kNoReg;
-  uint32_t line = 0;   // index in Module::lines, 0 = unknown
+  uint32_t line = 0;  // index in Module::lines, 0 = unknown
   uint32_t extra = 0;
   int64_t imm = 0;
 
@@ -121,15 +171,15 @@ struct Inst {
   uint32_t Components() const { return static_cast<uint32_t>(imm >> 56) & 0xff; }
   Space MemSpace() const { return static_cast<Space>(aux & 7); }
   static int64_t PackMem(int32_t offset, uint16_t scale, uint8_t align_log2, uint8_t components) {
-    return static_cast<int64_t>(static_cast<uint64_t>(static_cast<uint32_t>(offset)) |
-                                static_cast<uint64_t>(scale) << 32 |
-                                static_cast<uint64_t>(align_log2) << 48 |
-                                static_cast<uint64_t>(components) << 56);
+    return static_cast<int64_t>(
+        static_cast<uint64_t>(static_cast<uint32_t>(offset)) | static_cast<uint64_t>(scale) << 32 |
+        static_cast<uint64_t>(align_log2) << 48 | static_cast<uint64_t>(components) << 56);
   }
 };
 static_assert(sizeof(Inst) == 40);
 
-// Position in the user's own file (macro and header positions are resolved to where the user wrote it).
+// Position in the user's own file (macro and header positions are resolved to where the user wrote
+// it).
 struct Line {
   uint32_t file = 0;  // index in Module::files
   uint32_t line = 0, column = 0;
@@ -159,7 +209,8 @@ struct Param {
   uint32_t offset = 0, bytes = 0;
   bool is_pointer = false;
   bool read_only = false;  // pointer to const: the kernel does not write through it
-  uint32_t reg = kNoReg;   // uniform register that receives the value; kNoReg for structs (read by ParamAddr)
+  uint32_t reg =
+      kNoReg;  // uniform register that receives the value; kNoReg for structs (read by ParamAddr)
   uint32_t prov_reg = kNoReg;  // pointers: uniform register that receives the provenance
 };
 
@@ -171,16 +222,17 @@ struct SharedVar {
 };
 
 struct Function {
-  std::string name;       // mangled
-  std::string pretty;     // demangled, for people
+  std::string name;    // mangled
+  std::string pretty;  // demangled, for people
   bool is_kernel = false;
   uint32_t line = 0;
-  uint32_t max_threads = 0;  // __launch_bounds__, 0 = none
-  uint32_t frame_bytes = 0;  // local memory per lane, 16-byte aligned
-  std::vector<Param> params;         // kernels
-  std::vector<uint32_t> param_regs;  // other functions: registers that receive the arguments, in order
-  uint32_t result_count = 0;         // other functions
-  std::vector<uint32_t> shared;      // kernels: indices in Module::shared that it (or a callee) uses
+  uint32_t max_threads = 0;   // __launch_bounds__, 0 = none
+  uint32_t frame_bytes = 0;   // local memory per lane, 16-byte aligned
+  std::vector<Param> params;  // kernels
+  std::vector<uint32_t>
+      param_regs;                // other functions: registers that receive the arguments, in order
+  uint32_t result_count = 0;     // other functions
+  std::vector<uint32_t> shared;  // kernels: indices in Module::shared that it (or a callee) uses
   std::vector<Register> registers;
   std::vector<Constant> constants;
   std::vector<Local> locals;
@@ -191,7 +243,7 @@ struct Function {
 struct Relocation {
   uint32_t offset = 0;  // 8 bytes at this offset of the initialiser
   bool is_function = false;
-  uint32_t index = 0;   // of the function or global
+  uint32_t index = 0;  // of the function or global
   int64_t addend = 0;
 };
 
@@ -201,7 +253,7 @@ struct Global {
   uint64_t bytes = 0;
   uint32_t align = 1;
   uint32_t line = 0;
-  bool initialized = false;  // zero-filled by the language; true always except for extern arrays
+  bool initialized = false;   // zero-filled by the language; true always except for extern arrays
   std::vector<uint8_t> init;  // empty = zeros
   std::vector<Relocation> relocations;
 };
@@ -224,7 +276,8 @@ inline constexpr uint32_t kMaxInstructions = 1u << 20;
 inline constexpr uint64_t kMaxGlobalBytes = 1ull << 34;
 inline constexpr uint32_t kMaxFrameBytes = 512u << 10;
 
-// Serialised form: magic, version, sections, checksum. Deterministic: equal modules give equal bytes.
+// Serialised form: magic, version, sections, checksum. Deterministic: equal modules give equal
+// bytes.
 std::vector<uint8_t> Write(const Module& module);
 // Parses and validates; kCorrupt or kInvalidInput with the offset or the instruction that is wrong.
 Result<Module> Read(std::span<const uint8_t> bytes);

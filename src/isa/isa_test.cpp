@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Goal: what Write makes Read accepts unchanged, and nothing damaged or out of range gets through.
-// Method: a small module, then every truncation, every flipped byte, and one bad index of each kind.
+// Method: a small module, then every truncation, every flipped byte, and one bad index of each
+// kind.
 #include "isa/isa.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +9,8 @@
 namespace kuafu::isa {
 namespace {
 
-// y[i] = x[i] + x[i], without bounds: enough to hold parameters, a load, an add, a store and a branch.
+// y[i] = x[i] + x[i], without bounds: enough to hold parameters, a load, an add, a store and a
+// branch.
 Module Doubler() {
   Module m;
   m.source_name = "doubler.cu";
@@ -17,13 +19,27 @@ Module Doubler() {
   Function f;
   f.name = f.pretty = "doubler";
   f.is_kernel = true;
-  f.registers = {{Type::kI64, true}, {Type::kI32, true}, {Type::kI32, false}, {Type::kF32, false}, {Type::kI1, false}};
+  f.registers = {{Type::kI64, true},
+                 {Type::kI32, true},
+                 {Type::kI32, false},
+                 {Type::kF32, false},
+                 {Type::kI1, false}};
   f.params = {{"x", "float*", 0, 8, true, false, 0, 1}};
   f.operands = {0};
   const int64_t mem = Inst::PackMem(-4, 4, 2, 1);
   f.code = {
-      {.op = Op::kSpecial, .type = Type::kI32, .dst = 2, .imm = static_cast<int>(SpecialReg::kTidX)},
-      {.op = Op::kLoad, .type = Type::kF32, .dst = 3, .a = 0, .b = 2, .c = 1, .line = 1, .imm = mem},
+      {.op = Op::kSpecial,
+       .type = Type::kI32,
+       .dst = 2,
+       .imm = static_cast<int>(SpecialReg::kTidX)},
+      {.op = Op::kLoad,
+       .type = Type::kF32,
+       .dst = 3,
+       .a = 0,
+       .b = 2,
+       .c = 1,
+       .line = 1,
+       .imm = mem},
       {.op = Op::kFAdd, .type = Type::kF32, .dst = 3, .a = 3, .b = 3, .line = 1},
       {.op = Op::kStore, .type = Type::kF32, .a = 0, .b = 2, .c = 1, .d = 3, .line = 1, .imm = mem},
       {.op = Op::kRet},

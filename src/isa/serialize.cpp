@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The byte form of a device module: magic, version, body, checksum. One function visits every field in
-// order and serves both directions, so that the writer and the reader cannot disagree about the layout.
+// The byte form of a device module: magic, version, body, checksum. One function visits every field
+// in order and serves both directions, so that the writer and the reader cannot disagree about the
+// layout.
 #include <cstring>
 #include <type_traits>
 
@@ -100,33 +101,46 @@ void All(A& ar, T&... fields) {
 }
 
 template <class A>
-void Visit(A& ar, Line& v) { All(ar, v.file, v.line, v.column); }
+void Visit(A& ar, Line& v) {
+  All(ar, v.file, v.line, v.column);
+}
 template <class A>
-void Visit(A& ar, Register& v) { All(ar, v.type, v.uniform); }
+void Visit(A& ar, Register& v) {
+  All(ar, v.type, v.uniform);
+}
 template <class A>
-void Visit(A& ar, Constant& v) { All(ar, v.reg, v.bits); }
+void Visit(A& ar, Constant& v) {
+  All(ar, v.reg, v.bits);
+}
 template <class A>
-void Visit(A& ar, Local& v) { All(ar, v.name, v.offset, v.bytes, v.line); }
+void Visit(A& ar, Local& v) {
+  All(ar, v.name, v.offset, v.bytes, v.line);
+}
 template <class A>
 void Visit(A& ar, Param& v) {
   All(ar, v.name, v.type_name, v.offset, v.bytes, v.is_pointer, v.read_only, v.reg, v.prov_reg);
 }
 template <class A>
-void Visit(A& ar, SharedVar& v) { All(ar, v.name, v.bytes, v.align, v.line, v.dynamic); }
+void Visit(A& ar, SharedVar& v) {
+  All(ar, v.name, v.bytes, v.align, v.line, v.dynamic);
+}
 template <class A>
 void Visit(A& ar, Inst& v) {
   All(ar, v.op, v.type, v.aux, v.dst, v.a, v.b, v.c, v.d, v.line, v.extra, v.imm);
 }
 template <class A>
-void Visit(A& ar, Relocation& v) { All(ar, v.offset, v.is_function, v.index, v.addend); }
+void Visit(A& ar, Relocation& v) {
+  All(ar, v.offset, v.is_function, v.index, v.addend);
+}
 template <class A>
 void Visit(A& ar, Global& v) {
   All(ar, v.name, v.space, v.bytes, v.align, v.line, v.initialized, v.init, v.relocations);
 }
 template <class A>
 void Visit(A& ar, Function& v) {
-  All(ar, v.name, v.pretty, v.is_kernel, v.line, v.max_threads, v.frame_bytes, v.params, v.param_regs,
-      v.result_count, v.shared, v.registers, v.constants, v.locals, v.operands, v.code);
+  All(ar, v.name, v.pretty, v.is_kernel, v.line, v.max_threads, v.frame_bytes, v.params,
+      v.param_regs, v.result_count, v.shared, v.registers, v.constants, v.locals, v.operands,
+      v.code);
 }
 template <class A>
 void Visit(A& ar, Module& v) {
@@ -134,7 +148,8 @@ void Visit(A& ar, Module& v) {
 }
 
 Error Corrupt(std::string what) {
-  return Error{Code::kCorrupt, "reading a device module: " + std::move(what) + "; compile the source again"};
+  return Error{Code::kCorrupt,
+               "reading a device module: " + std::move(what) + "; compile the source again"};
 }
 
 }  // namespace
@@ -154,9 +169,11 @@ std::vector<uint8_t> Write(const Module& module) {
 
 Result<Module> Read(std::span<const uint8_t> bytes) {
   if (bytes.size() > kMaxModuleBytes) {
-    return Corrupt(std::to_string(bytes.size()) + " bytes, limit " + std::to_string(kMaxModuleBytes));
+    return Corrupt(std::to_string(bytes.size()) + " bytes, limit " +
+                   std::to_string(kMaxModuleBytes));
   }
-  if (bytes.size() < kHeaderBytes) return Corrupt(std::to_string(bytes.size()) + " bytes are too few");
+  if (bytes.size() < kHeaderBytes)
+    return Corrupt(std::to_string(bytes.size()) + " bytes are too few");
   Reader header(bytes.first(kHeaderBytes));
   uint32_t magic = 0, version = 0;
   uint64_t checksum = 0;
@@ -165,7 +182,8 @@ Result<Module> Read(std::span<const uint8_t> bytes) {
   header.Scalar(checksum);
   if (magic != kMagic) return Corrupt("wrong magic number");
   if (version != kVersion) {
-    return Corrupt("version " + std::to_string(version) + ", this program reads " + std::to_string(kVersion));
+    return Corrupt("version " + std::to_string(version) + ", this program reads " +
+                   std::to_string(kVersion));
   }
   const auto body = bytes.subspan(kHeaderBytes);
   if (Checksum(body) != checksum) return Corrupt("checksum mismatch");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last step on a function's bytecode: computations whose results nobody reads, branches to the next
-// instruction and registers that are left without a use go away. Memory accesses always stay.
+// The last step on a function's bytecode: computations whose results nobody reads, branches to the
+// next instruction and registers that are left without a use go away. Memory accesses always stay.
 #include <vector>
 
 #include "klang/stages.h"
@@ -36,7 +36,8 @@ void ForEachUse(isa::Function& f, Inst& i, Use use) {
 uint32_t DstCount(const isa::Function& f, const Inst& i) {
   if (i.dst == kNoReg) return 0;
   if (i.op == Op::kLoad) return i.Components();
-  if (i.op == Op::kCall || i.op == Op::kCallIndirect) return f.operands[i.extra + 1 + f.operands[i.extra]];
+  if (i.op == Op::kCall || i.op == Op::kCallIndirect)
+    return f.operands[i.extra + 1 + f.operands[i.extra]];
   return 1;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs clang in process, once for the device and once for the host. The only file that includes clang.
+// Runs clang in process, once for the device and once for the host. The only file that includes
+// clang.
 //
-// clang sees the source in memory and, of the disk, only the dialect headers, its own headers and those of
-// the C++ library: a candidate cannot read the machine through #include or __has_include.
-#include <chrono>
+// clang sees the source in memory and, of the disk, only the dialect headers, its own headers and
+// those of the C++ library: a candidate cannot read the machine through #include or __has_include.
 #include <filesystem>
 #include <mutex>
 
@@ -21,38 +21,45 @@
 #include "klang/entry.h"
 #include "klang/klang.h"
 #include "klang/stages.h"
+#include "os/clock.h"
 
 namespace kuafu::klang {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double MillisecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+double MillisecondsSince(int64_t start_ns) {
+  return static_cast<double>(os::SystemClock().NowNs() - start_ns) * 1e-6;
 }
 
 // Lets through the paths below a few prefixes and nothing else.
 class PrefixFileSystem : public llvm::vfs::ProxyFileSystem {
  public:
-  PrefixFileSystem(llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> fs, std::vector<std::string> prefixes)
+  PrefixFileSystem(llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> fs,
+                   std::vector<std::string> prefixes)
       : ProxyFileSystem(std::move(fs)), prefixes_(std::move(prefixes)) {}
 
   llvm::ErrorOr<llvm::vfs::Status> status(const llvm::Twine& path) override {
     if (!Allowed(path)) return std::make_error_code(std::errc::no_such_file_or_directory);
     return ProxyFileSystem::status(path);
   }
-  bool exists(const llvm::Twine& path) override { return Allowed(path) && ProxyFileSystem::exists(path); }
-  llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> openFileForRead(const llvm::Twine& path) override {
+  bool exists(const llvm::Twine& path) override {
+    return Allowed(path) && ProxyFileSystem::exists(path);
+  }
+  llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> openFileForRead(
+      const llvm::Twine& path) override {
     if (!Allowed(path)) return std::make_error_code(std::errc::no_such_file_or_directory);
     return ProxyFileSystem::openFileForRead(path);
   }
-  llvm::vfs::directory_iterator dir_begin(const llvm::Twine& path, std::error_code& error) override {
+  llvm::vfs::directory_iterator dir_begin(const llvm::Twine& path,
+                                          std::error_code& error) override {
     if (Allowed(path)) return ProxyFileSystem::dir_begin(path, error);
     error = std::make_error_code(std::errc::no_such_file_or_directory);
     return {};
   }
-  // The real directory is nobody's business: relative names mean the source's own place, where only it lies.
-  llvm::ErrorOr<std::string> getCurrentWorkingDirectory() const override { return std::string(kSourceDir); }
+  // The real directory is nobody's business: relative names mean the source's own place, where only
+  // it lies.
+  llvm::ErrorOr<std::string> getCurrentWorkingDirectory() const override {
+    return std::string(kSourceDir);
+  }
   std::error_code setCurrentWorkingDirectory(const llvm::Twine&) override { return {}; }
 
  private:
@@ -62,7 +69,9 @@ class PrefixFileSystem : public llvm::vfs::ProxyFileSystem {
     if (!llvm::sys::path::is_absolute(clean)) return false;
     llvm::sys::path::remove_dots(clean, true);
     for (const std::string& prefix : prefixes_) {
-      if (clean.str().starts_with(prefix) && (clean.size() == prefix.size() || clean[prefix.size()] == '/')) return true;
+      if (clean.str().starts_with(prefix) &&
+          (clean.size() == prefix.size() || clean[prefix.size()] == '/'))
+        return true;
     }
     return false;
   }
@@ -77,11 +86,14 @@ std::string ShownPath(llvm::StringRef path) {
 
 class Collector : public clang::DiagnosticConsumer {
  public:
-  Collector(const CompileRequest& request, std::vector<Diagnostic>* out) : request_(request), out_(out) {}
+  Collector(const CompileRequest& request, std::vector<Diagnostic>* out)
+      : request_(request), out_(out) {}
 
-  void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) override {
+  void HandleDiagnostic(clang::DiagnosticsEngine::Level level,
+                        const clang::Diagnostic& info) override {
     DiagnosticConsumer::HandleDiagnostic(level, info);
-    if (level == clang::DiagnosticsEngine::Ignored || level == clang::DiagnosticsEngine::Remark) return;
+    if (level == clang::DiagnosticsEngine::Ignored || level == clang::DiagnosticsEngine::Remark)
+      return;
     if (out_->size() >= kMaxDiagnostics) return;
     Diagnostic d;
     d.severity = level == clang::DiagnosticsEngine::Note      ? Severity::kNote
@@ -92,7 +104,8 @@ class Collector : public clang::DiagnosticConsumer {
     d.message = text.str().str();
     if (info.getLocation().isValid() && info.hasSourceManager()) {
       const clang::SourceManager& sources = info.getSourceManager();
-      const clang::PresumedLoc loc = sources.getPresumedLoc(sources.getExpansionLoc(info.getLocation()));
+      const clang::PresumedLoc loc =
+          sources.getPresumedLoc(sources.getExpansionLoc(info.getLocation()));
       if (loc.isValid()) {
         d.file = ShownPath(loc.getFilename());
         d.line = loc.getLine();
@@ -145,10 +158,12 @@ struct Paths {
 
 class Invocation {
  public:
-  Invocation(const CompileRequest& request, const Paths& paths) : request_(request), paths_(paths) {}
+  Invocation(const CompileRequest& request, const Paths& paths)
+      : request_(request), paths_(paths) {}
 
   // nullptr: clang reported errors. `context` owns what the module uses.
-  std::unique_ptr<llvm::Module> Run(bool device, const std::string& source, llvm::LLVMContext* context,
+  std::unique_ptr<llvm::Module> Run(bool device, const std::string& source,
+                                    llvm::LLVMContext* context,
                                     std::vector<Diagnostic>* diagnostics) {
     const std::vector<std::string> args = Arguments(device);
     std::vector<const char*> argv;
@@ -156,18 +171,21 @@ class Invocation {
 
     auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
     memory->addFile(SourcePath(), 0, llvm::MemoryBuffer::getMemBuffer(source, SourcePath()));
-    auto disk = llvm::makeIntrusiveRefCnt<PrefixFileSystem>(llvm::vfs::createPhysicalFileSystem(), paths_.Allowed());
+    auto disk = llvm::makeIntrusiveRefCnt<PrefixFileSystem>(llvm::vfs::createPhysicalFileSystem(),
+                                                            paths_.Allowed());
     auto overlay = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(disk);
     overlay->pushOverlay(memory);
     overlay->setCurrentWorkingDirectory(std::string(kSourceDir));
-    // The overlay stops at the disk, where no such directory is; without one `-include` crashes clang.
+    // The overlay stops at the disk, where no such directory is; without one `-include` crashes
+    // clang.
     memory->setCurrentWorkingDirectory(std::string(kSourceDir));
 
     clang::CompilerInstance compiler;
     Collector collector(request_, diagnostics);
     compiler.createDiagnostics(&collector, /*ShouldOwnClient=*/false);
     auto invocation = std::make_shared<clang::CompilerInvocation>();
-    if (!clang::CompilerInvocation::CreateFromArgs(*invocation, argv, compiler.getDiagnostics())) return nullptr;
+    if (!clang::CompilerInvocation::CreateFromArgs(*invocation, argv, compiler.getDiagnostics()))
+      return nullptr;
     compiler.setInvocation(std::move(invocation));
     compiler.createDiagnostics(&collector, /*ShouldOwnClient=*/false);
     compiler.createFileManager(overlay);
@@ -186,18 +204,38 @@ class Invocation {
     std::vector<std::string> a = {"-triple", device ? gpu : cpu, "-aux-triple", device ? cpu : gpu};
     const auto add = [&](std::initializer_list<std::string> list) { a.insert(a.end(), list); };
     if (device) {
-      // sm_90 whatever the target: availability of an operation is the profile's business, not clang's.
-      add({"-fcuda-is-device", "-target-cpu", "sm_90", "-target-feature", "+ptx83", "-fcuda-allow-variadic-functions",
-           "-disable-llvm-passes", "-ffp-contract=fast", "-debug-info-kind=line-tables-only",
-           "-dwarf-version=4", "-fno-threadsafe-statics"});
+      // sm_90 whatever the target: availability of an operation is the profile's business, not
+      // clang's.
+      add({"-fcuda-is-device", "-target-cpu", "sm_90", "-target-feature", "+ptx83",
+           "-fcuda-allow-variadic-functions", "-disable-llvm-passes", "-ffp-contract=fast",
+           "-debug-info-kind=line-tables-only", "-dwarf-version=4", "-fno-threadsafe-statics"});
     } else {
-      add({"-target-cpu", "x86-64", "-mrelocation-model", "pic", "-pic-level", "2", "-mframe-pointer=none"});
+      add({"-target-cpu", "x86-64", "-mrelocation-model", "pic", "-pic-level", "2",
+           "-mframe-pointer=none"});
     }
     // Exceptions on both passes: the device pass parses host functions that throw.
-    add({"-fexceptions", "-fcxx-exceptions", "-emit-llvm-only", "-O1", "-std=c++17", "-target-sdk-version=12.4", "-fgnuc-version=4.2.1", "-fdeprecated-macro",
-         "-ferror-limit", "20", "-fno-caret-diagnostics", "-Wno-unused-value", "-fmacro-prefix-map=" + std::string(kSourceDir) + "=",
-         "-main-file-name", request_.file, "-resource-dir", paths_.resource_dir, "-nostdsysteminc", "-ftemplate-depth=512",
-         "-fconstexpr-steps=1048576", "-fbracket-depth", "256"});
+    add({"-fexceptions",
+         "-fcxx-exceptions",
+         "-emit-llvm-only",
+         "-O1",
+         "-std=c++17",
+         "-target-sdk-version=12.4",
+         "-fgnuc-version=4.2.1",
+         "-fdeprecated-macro",
+         "-ferror-limit",
+         "20",
+         "-fno-caret-diagnostics",
+         "-Wno-unused-value",
+         "-fmacro-prefix-map=" + std::string(kSourceDir) + "=",
+         "-main-file-name",
+         request_.file,
+         "-resource-dir",
+         paths_.resource_dir,
+         "-nostdsysteminc",
+         "-ftemplate-depth=512",
+         "-fconstexpr-steps=1048576",
+         "-fbracket-depth",
+         "256"});
     // The target's version. clang defines __CUDA_ARCH__ itself from -target-cpu, hence the pair.
     const std::string arch = std::to_string(request_.arch);
     if (request_.dialect == Dialect::kMusa) {
@@ -213,13 +251,15 @@ class Invocation {
     for (const char* sub : {"/", "/cuda", "/musa", "/torch"}) add({"-internal-isystem", inc + sub});
     const std::string& v = paths_.libstdcxx;
     if (!v.empty()) {
-      add({"-internal-isystem", "/usr/include/c++/" + v, "-internal-isystem", "/usr/include/x86_64-linux-gnu/c++/" + v,
-           "-internal-isystem", "/usr/include/c++/" + v + "/backward"});
+      add({"-internal-isystem", "/usr/include/c++/" + v, "-internal-isystem",
+           "/usr/include/x86_64-linux-gnu/c++/" + v, "-internal-isystem",
+           "/usr/include/c++/" + v + "/backward"});
     }
-    add({"-internal-isystem", paths_.resource_dir + "/include", "-internal-externc-isystem", "/usr/include/x86_64-linux-gnu",
-         "-internal-externc-isystem", "/usr/include"});
+    add({"-internal-isystem", paths_.resource_dir + "/include", "-internal-externc-isystem",
+         "/usr/include/x86_64-linux-gnu", "-internal-externc-isystem", "/usr/include"});
     std::error_code error;
-    if (std::filesystem::exists(inc + "/kuafu/prelude.h", error)) add({"-include", "kuafu/prelude.h"});
+    if (std::filesystem::exists(inc + "/kuafu/prelude.h", error))
+      add({"-include", "kuafu/prelude.h"});
     add({"-x", "cuda", SourcePath()});
     return a;
   }
@@ -230,7 +270,8 @@ class Invocation {
 
 Status CheckRequest(const CompileRequest& r) {
   if (r.source.size() > kMaxSourceBytes) {
-    return Error{Code::kInvalidInput, "compiling a source of " + std::to_string(r.source.size()) + " bytes: the limit is " +
+    return Error{Code::kInvalidInput, "compiling a source of " + std::to_string(r.source.size()) +
+                                          " bytes: the limit is " +
                                           std::to_string(kMaxSourceBytes)};
   }
   if (r.file.empty() || r.file.size() > 1024 || r.file.find('\0') != std::string::npos) {
@@ -238,7 +279,8 @@ Status CheckRequest(const CompileRequest& r) {
   }
   for (const std::string& arg : r.extra_args) {
     if (arg.size() < 3 || arg[0] != '-' || (arg[1] != 'D' && arg[1] != 'U' && arg[1] != 'I')) {
-      return Error{Code::kInvalidInput, "compiler argument '" + arg + "': only -Dname, -Uname and -Idir are accepted"};
+      return Error{Code::kInvalidInput,
+                   "compiler argument '" + arg + "': only -Dname, -Uname and -Idir are accepted"};
     }
   }
   return OkStatus();
@@ -265,7 +307,8 @@ bool HasError(const std::vector<Diagnostic>& diagnostics) {
 void Append(std::vector<Diagnostic> more, std::vector<Diagnostic>* all) {
   for (Diagnostic& d : more) {
     bool known = false;
-    for (const Diagnostic& k : *all) known = known || (k.line == d.line && k.column == d.column && k.message == d.message);
+    for (const Diagnostic& k : *all)
+      known = known || (k.line == d.line && k.column == d.column && k.message == d.message);
     if (!known && all->size() < kMaxDiagnostics) all->push_back(std::move(d));
   }
 }
@@ -273,7 +316,9 @@ void Append(std::vector<Diagnostic> more, std::vector<Diagnostic>* all) {
 }  // namespace
 
 std::string Diagnostic::ToString() const {
-  const char* kind = severity == Severity::kError ? "error" : severity == Severity::kWarning ? "warning" : "note";
+  const char* kind = severity == Severity::kError     ? "error"
+                     : severity == Severity::kWarning ? "warning"
+                                                      : "note";
   std::string text = file;
   if (line != 0) text += ":" + std::to_string(line) + ":" + std::to_string(column);
   if (!text.empty()) text += ": ";
@@ -294,7 +339,8 @@ void AddSnippet(std::string_view source, Diagnostic* d) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   if (line.empty() || line.size() > 400) return;
   d->snippet = std::string(line) + "\n";
-  for (uint32_t c = 1; c < d->column && c <= line.size(); ++c) d->snippet += line[c - 1] == '\t' ? '\t' : ' ';
+  for (uint32_t c = 1; c < d->column && c <= line.size(); ++c)
+    d->snippet += line[c - 1] == '\t' ? '\t' : ' ';
   d->snippet += '^';
 }
 
@@ -311,34 +357,42 @@ Result<CompileResult> Compile(const CompileRequest& original) {
   Invocation invocation(request, paths);
   CompileResult result;
 
-  const Clock::time_point start = Clock::now();
+  const int64_t start = os::SystemClock().NowNs();
   {
     llvm::LLVMContext context;
-    std::unique_ptr<llvm::Module> module = invocation.Run(true, request.source, &context, &result.diagnostics);
+    std::unique_ptr<llvm::Module> module =
+        invocation.Run(true, request.source, &context, &result.diagnostics);
     if (module != nullptr) {
       RunCheckPipeline(*module);
-      isa::Module lowered = LowerModule(*module, {&request, invocation.SourcePath()}, &result.diagnostics);
+      isa::Module lowered =
+          LowerModule(*module, {&request, invocation.SourcePath()}, &result.diagnostics);
       if (!HasError(result.diagnostics)) {
         for (isa::Function& f : lowered.functions) Cleanup(&f);
         Status valid = isa::Validate(lowered);
-        if (!valid.ok()) return Error{Code::kInternal, "klang wrote an invalid module: " + valid.error().message};
+        if (!valid.ok())
+          return Error{Code::kInternal, "klang wrote an invalid module: " + valid.error().message};
         result.device_module = isa::Write(lowered);
       }
     } else if (!HasError(result.diagnostics)) {
-      return Error{Code::kInternal, "clang produced no device module and no message for " + request.file};
+      return Error{Code::kInternal,
+                   "clang produced no device module and no message for " + request.file};
     }
   }
   result.device_ms = MillisecondsSince(start);
   result.ok = !HasError(result.diagnostics);
   if (!result.ok || !request.host) return result;
 
-  const Clock::time_point host_start = Clock::now();
+  const int64_t host_start = os::SystemClock().NowNs();
   std::error_code error;
   std::string source = request.source;
-  if (std::filesystem::exists(paths.include_dir + "/kuafu/entry.h", error)) result.entry = FindEntry(source);
+  if (std::filesystem::exists(paths.include_dir + "/kuafu/entry.h", error))
+    result.entry = FindEntry(source);
   if (!result.entry.empty()) {
-    source += "\n#line 1 \"kuafu_entry\"\n#include <kuafu/entry.h>\nextern \"C\" void kuafu_entry(KuafuCall* c) { "
-              "kuafu::Invoke(&" + result.entry + ", c); }\n";
+    source +=
+        "\n#line 1 \"kuafu_entry\"\n#include <kuafu/entry.h>\nextern \"C\" void "
+        "kuafu_entry(KuafuCall* c) { "
+        "kuafu::Invoke(&" +
+        result.entry + ", c); }\n";
   }
   llvm::LLVMContext context;
   std::vector<Diagnostic> diagnostics;
@@ -348,7 +402,8 @@ Result<CompileResult> Compile(const CompileRequest& original) {
   if (host_ok) {
     KUAFU_TRY(result.host_object, EmitHostObject(*module));
   } else if (!HasError(result.diagnostics)) {
-    return Error{Code::kInternal, "clang produced no host module and no message for " + request.file};
+    return Error{Code::kInternal,
+                 "clang produced no host module and no message for " + request.file};
   }
   result.ok = host_ok;
   result.host_ms = MillisecondsSince(host_start);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small scanner rather than clang's: no include is resolved and no macro is expanded here, so that a
-// broken file still yields its entry name and the compiler proper reports what is wrong.
+// A small scanner rather than clang's: no include is resolved and no macro is expanded here, so
+// that a broken file still yields its entry name and the compiler proper reports what is wrong.
 #include "klang/entry.h"
 
 #include <cctype>
@@ -13,8 +13,8 @@ class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
 
-  // The next token, empty at the end. Comments, directives and literals other than "..." are skipped;
-  // a string literal comes back with its opening quote.
+  // The next token, empty at the end. Comments, directives and literals other than "..." are
+  // skipped; a string literal comes back with its opening quote.
   std::string_view Next() {
     for (;;) {
       SkipBlank();
@@ -35,7 +35,9 @@ class Scanner {
         return text_.substr(begin, at_ - begin);
       }
       if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
-        while (at_ < text_.size() && (IsWord(text_[at_]) || text_[at_] == '.' || text_[at_] == '\'')) ++at_;
+        while (at_ < text_.size() &&
+               (IsWord(text_[at_]) || text_[at_] == '.' || text_[at_] == '\''))
+          ++at_;
         return text_.substr(begin, at_ - begin);
       }
       if (c == '"' || c == '\'') {
@@ -53,7 +55,9 @@ class Scanner {
   }
 
  private:
-  static bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+  static bool IsWord(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  }
   void SkipBlank() {
     while (at_ < text_.size()) {
       if (text_[at_] == '\n') {
@@ -72,7 +76,8 @@ class Scanner {
     }
   }
   void SkipDirective() {
-    while (at_ < text_.size() && text_[at_] != '\n') at_ += text_[at_] == '\\' && at_ + 1 < text_.size() ? 2 : 1;
+    while (at_ < text_.size() && text_[at_] != '\n')
+      at_ += text_[at_] == '\\' && at_ + 1 < text_.size() ? 2 : 1;
   }
   void SkipQuoted(char quote) {
     for (++at_; at_ < text_.size() && text_[at_] != quote && text_[at_] != '\n'; ++at_) {
@@ -97,38 +102,48 @@ class Scanner {
 };
 
 std::string FromManifest(std::string_view source) {
-  for (size_t at = source.find("kuafu:"); at != std::string_view::npos; at = source.find("kuafu:", at + 6)) {
+  for (size_t at = source.find("kuafu:"); at != std::string_view::npos;
+       at = source.find("kuafu:", at + 6)) {
     const size_t slashes = source.rfind("//", at);
     const size_t line = source.rfind('\n', at);
-    if (slashes == std::string_view::npos || (line != std::string_view::npos && line > slashes)) continue;
+    if (slashes == std::string_view::npos || (line != std::string_view::npos && line > slashes))
+      continue;
     std::string_view rest = source.substr(at, source.find('\n', at) - at);
     const size_t key = rest.find(" entry=");
     if (key == std::string_view::npos) continue;
     rest.remove_prefix(key + 7);
     size_t end = 0;
-    while (end < rest.size() && (std::isalnum(static_cast<unsigned char>(rest[end])) != 0 || rest[end] == '_' || rest[end] == ':')) ++end;
+    while (end < rest.size() && (std::isalnum(static_cast<unsigned char>(rest[end])) != 0 ||
+                                 rest[end] == '_' || rest[end] == ':'))
+      ++end;
     if (end > 0) return std::string(rest.substr(0, end));
   }
   return {};
 }
 
-// The function that a definition's head introduces, if it returns tensors: `torch :: Tensor f ( ...`.
+// The function that a definition's head introduces, if it returns tensors: `torch :: Tensor f (
+// ...`.
 std::string TensorFunction(const std::vector<std::string_view>& head) {
   size_t paren = 0;
   while (paren < head.size() && head[paren] != "(") ++paren;
   if (paren < 2 || paren == head.size()) return {};
   size_t begin = 0;
-  while (begin < paren && (head[begin] == "inline" || head[begin] == "extern" || head[begin] == "const" || head[begin][0] == '"')) ++begin;
+  while (begin < paren && (head[begin] == "inline" || head[begin] == "extern" ||
+                           head[begin] == "const" || head[begin][0] == '"'))
+    ++begin;
   std::string type;
   for (size_t i = begin; i + 1 < paren; ++i) {
-    if (head[i] == "static" || head[i] == "template" || head[i] == "__global__" || head[i] == "__device__") return {};
+    if (head[i] == "static" || head[i] == "template" || head[i] == "__global__" ||
+        head[i] == "__device__")
+      return {};
     type += head[i];
   }
   if (!type.empty() && type.back() == '&') type.pop_back();
   const bool tensor = type == "torch::Tensor" || type == "at::Tensor" || type == "Tensor";
   const bool vector = type == "std::vector<torch::Tensor>" || type == "std::vector<at::Tensor>";
   const bool tuple = type.starts_with("std::tuple<") || type.starts_with("std::pair<");
-  if (tensor || vector || (tuple && type.find("Tensor") != std::string::npos)) return std::string(head[paren - 1]);
+  if (tensor || vector || (tuple && type.find("Tensor") != std::string::npos))
+    return std::string(head[paren - 1]);
   return {};
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host code generation. clang registers kernels only when a fatbin is embedded, and we have none; instead the
-// object exports two tables that the runner reads: `kuafu_kernels` (stub address, kernel name) with
-// `kuafu_kernel_count`, and `kuafu_symbols` (shadow address, name, bytes) with `kuafu_symbol_count`.
+// Host code generation. clang registers kernels only when a fatbin is embedded, and we have none;
+// instead the object exports two tables that the runner reads: `kuafu_kernels` (stub address,
+// kernel name) with `kuafu_kernel_count`, and `kuafu_symbols` (shadow address, name, bytes) with
+// `kuafu_symbol_count`.
 #include <cctype>
 #include <string>
 
@@ -20,7 +21,8 @@ namespace {
 
 constexpr llvm::StringLiteral kStub = "__device_stub__";
 
-// `_Z19__device_stub__vaddPf` is the stub of `_Z4vaddPf`; for extern "C" the name follows the prefix.
+// `_Z19__device_stub__vaddPf` is the stub of `_Z4vaddPf`; for extern "C" the name follows the
+// prefix.
 std::string KernelName(llvm::StringRef stub) {
   const size_t at = stub.find(kStub);
   if (at == llvm::StringRef::npos) return {};
@@ -28,13 +30,15 @@ std::string KernelName(llvm::StringRef stub) {
   while (digits > 0 && std::isdigit(static_cast<unsigned char>(stub[digits - 1])) != 0) --digits;
   const llvm::StringRef base = stub.drop_front(at + kStub.size());
   unsigned length = 0;
-  if (digits == at || stub.slice(digits, at).getAsInteger(10, length) || length <= kStub.size()) return base.str();
+  if (digits == at || stub.slice(digits, at).getAsInteger(10, length) || length <= kStub.size())
+    return base.str();
   return (stub.take_front(digits) + std::to_string(length - kStub.size()) + base).str();
 }
 
 llvm::Constant* CString(llvm::Module& module, llvm::StringRef text) {
   llvm::Constant* data = llvm::ConstantDataArray::getString(module.getContext(), text);
-  return new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data, "kuafu.name");
+  return new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::PrivateLinkage,
+                                  data, "kuafu.name");
 }
 
 void Export(llvm::Module& module, const char* array, const char* count, llvm::StructType* type,
@@ -56,12 +60,15 @@ void AddTables(llvm::Module& module) {
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
     const std::string name = KernelName(f.getName());
-    if (!name.empty()) kernels.push_back(llvm::ConstantStruct::get(kernel_type, {&f, CString(module, name)}));
+    if (!name.empty())
+      kernels.push_back(llvm::ConstantStruct::get(kernel_type, {&f, CString(module, name)}));
   }
   std::vector<llvm::GlobalVariable*> shadows;
   for (llvm::GlobalVariable& g : module.globals()) {
-    // clang gives the host shadow of a device variable an undefined initialiser; nothing else has one.
-    if (g.hasInitializer() && llvm::isa<llvm::UndefValue>(g.getInitializer()) && !g.isConstant()) shadows.push_back(&g);
+    // clang gives the host shadow of a device variable an undefined initialiser; nothing else has
+    // one.
+    if (g.hasInitializer() && llvm::isa<llvm::UndefValue>(g.getInitializer()) && !g.isConstant())
+      shadows.push_back(&g);
   }
   for (llvm::GlobalVariable* g : shadows) {
     const uint64_t bytes = module.getDataLayout().getTypeAllocSize(g->getValueType());
@@ -77,10 +84,12 @@ void AddTables(llvm::Module& module) {
 Result<std::vector<uint8_t>> EmitHostObject(llvm::Module& module) {
   AddTables(module);
   std::string message;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(module.getTargetTriple(), message);
+  const llvm::Target* target =
+      llvm::TargetRegistry::lookupTarget(module.getTargetTriple(), message);
   if (target == nullptr) return Error{Code::kUnavailable, "generating host code: " + message};
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      module.getTargetTriple(), "x86-64", "", {}, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Less));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(module.getTargetTriple(), "x86-64", "", {}, llvm::Reloc::PIC_,
+                                  std::nullopt, llvm::CodeGenOptLevel::Less));
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
   llvm::legacy::PassManager passes;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel-language compiler: CUDA C++ or MUSA C++ source text in, a device module (isa.h) and a host
-// object out. clang 19 is used as a library; no vendor SDK is needed because the dialect headers are ours.
+// The kernel-language compiler: CUDA C++ or MUSA C++ source text in, a device module (isa.h) and a
+// host object out. clang 19 is used as a library; no vendor SDK is needed because the dialect
+// headers are ours.
 //
 //   klang::CompileRequest request{.source = text, .file = "softmax.cu"};
 //   KUAFU_TRY(klang::CompileResult result, klang::Compile(request));
 //   if (!result.ok) Print(result.diagnostics);      // the candidate's fault: a value, not an error
 //
-// A pathological source can still crash or stall clang, so hostile input belongs in a worker process.
+// A pathological source can still crash or stall clang, so hostile input belongs in a worker
+// process.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +23,8 @@ enum class Dialect : uint8_t { kCuda, kMusa };
 enum class Severity : uint8_t { kNote, kWarning, kError };
 
 struct CompileRequest {
-  std::string source;                   // the whole text; at most kMaxSourceBytes
-  std::string file = "kernel.cu";       // name shown in messages; no such file is opened
+  std::string source;              // the whole text; at most kMaxSourceBytes
+  std::string file = "kernel.cu";  // name shown in messages; no such file is opened
   Dialect dialect = Dialect::kCuda;
   uint32_t arch = 900;                  // 900 = sm_90; 210, 220, 310 = mp_21, mp_22, mp_31
   std::vector<std::string> extra_args;  // -D, -U and -I only
@@ -35,7 +37,7 @@ struct Diagnostic {
   std::string file;
   uint32_t line = 0, column = 0;  // from 1; 0 = unknown
   std::string message;
-  std::string snippet;            // the source line and, below it, a caret
+  std::string snippet;  // the source line and, below it, a caret
 
   // "file:line:column: error: message" followed by the snippet.
   std::string ToString() const;
@@ -53,8 +55,8 @@ struct CompileResult {
 inline constexpr size_t kMaxSourceBytes = 4u << 20;
 inline constexpr size_t kMaxDiagnostics = 64;
 
-// An Error means that the request itself is unusable or that this installation is broken; whatever is wrong
-// with the source comes back in the diagnostics. Safe to call from several threads.
+// An Error means that the request itself is unusable or that this installation is broken; whatever
+// is wrong with the source comes back in the diagnostics. Safe to call from several threads.
 Result<CompileResult> Compile(const CompileRequest& request);
 
 }  // namespace kuafu::klang

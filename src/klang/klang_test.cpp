@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goal: source becomes a valid device module with the operations it asks for, and what is wrong comes back
-// with file, line and caret. The kernels here use builtins only, so that no dialect header can break them.
+// Goal: source becomes a valid device module with the operations it asks for, and what is wrong
+// comes back with file, line and caret. The kernels here use builtins only, so that no dialect
+// header can break them.
 #include "klang/klang.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +46,9 @@ size_t Count(const isa::Module& module, isa::Op op) {
 }
 
 TEST(KlangTest, GuardedVectorAdd) {
-  const isa::Module m = Module("KERNEL vadd(const float* x, float* y, int n) {\n  int i = TID;\n  if (i < n) y[i] = x[i] * 2.0f + 1.0f;\n}\n");
+  const isa::Module m = Module(
+      "KERNEL vadd(const float* x, float* y, int n) {\n  int i = TID;\n  if (i < n) y[i] = x[i] * "
+      "2.0f + 1.0f;\n}\n");
   ASSERT_EQ(m.functions.size(), 1u);
   const isa::Function& f = m.functions[0];
   EXPECT_TRUE(f.is_kernel);
@@ -67,26 +70,31 @@ TEST(KlangTest, GuardedVectorAdd) {
 
 TEST(KlangTest, SharedMemoryKeepsEveryAccessAndBarrier) {
   const isa::Module m = Module(
-      "KERNEL k(float* out) {\n  __attribute__((shared)) static float s[64];\n  s[TID] = 1.0f;\n  __syncthreads();\n"
-      "  for (int d = 32; d > 0; d >>= 1) {\n    if (TID < d) s[TID] += s[TID + d];\n    __syncthreads();\n  }\n  out[TID] = s[0];\n}\n");
+      "KERNEL k(float* out) {\n  __attribute__((shared)) static float s[64];\n  s[TID] = 1.0f;\n  "
+      "__syncthreads();\n"
+      "  for (int d = 32; d > 0; d >>= 1) {\n    if (TID < d) s[TID] += s[TID + d];\n    "
+      "__syncthreads();\n  }\n  out[TID] = s[0];\n}\n");
   ASSERT_EQ(m.shared.size(), 1u);
   EXPECT_EQ(m.shared[0].bytes, 256u);
   EXPECT_EQ(m.functions[0].shared, std::vector<uint32_t>{0});
   EXPECT_GE(Count(m, isa::Op::kBarrier), 2u);
   bool shared_load = false;
-  for (const isa::Inst& i : m.functions[0].code) shared_load = shared_load || (i.op == isa::Op::kLoad && i.MemSpace() == isa::Space::kShared);
+  for (const isa::Inst& i : m.functions[0].code)
+    shared_load = shared_load || (i.op == isa::Op::kLoad && i.MemSpace() == isa::Space::kShared);
   EXPECT_TRUE(shared_load) << isa::Disassemble(m);
 }
 
 // The exit of a loop may not lie between blocks of the loop.
 TEST(KlangTest, LoopWithBreakIsContiguous) {
   const isa::Module m = Module(
-      "KERNEL k(int* x, int n) {\n  int i = TID, s = 0;\n  while (i < n) {\n    int v = x[i];\n    if (v < 0) { s = -1; break; }\n"
+      "KERNEL k(int* x, int n) {\n  int i = TID, s = 0;\n  while (i < n) {\n    int v = x[i];\n    "
+      "if (v < 0) { s = -1; break; }\n"
       "    if (v == 7) { i += 2; continue; }\n    s += v; ++i;\n  }\n  x[TID] = s;\n}\n");
   const auto& code = m.functions[0].code;
   size_t last_back = 0, store = 0;
   for (size_t pc = 0; pc < code.size(); ++pc) {
-    const bool back = (code[pc].op == isa::Op::kBr || code[pc].op == isa::Op::kCondBr) && code[pc].imm <= static_cast<int64_t>(pc);
+    const bool back = (code[pc].op == isa::Op::kBr || code[pc].op == isa::Op::kCondBr) &&
+                      code[pc].imm <= static_cast<int64_t>(pc);
     const bool back_false = code[pc].op == isa::Op::kCondBr && code[pc].extra <= pc;
     if (back || back_false) last_back = pc;
     if (code[pc].op == isa::Op::kStore) store = pc;
@@ -97,24 +105,29 @@ TEST(KlangTest, LoopWithBreakIsContiguous) {
 
 TEST(KlangTest, RecursionStaysACallAndTheRestIsInlined) {
   const isa::Module m = Module(
-      "DEVICE int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }\nDEVICE int twice(int v) { return 2 * v; }\n"
+      "DEVICE int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }\nDEVICE int twice(int "
+      "v) { return 2 * v; }\n"
       "KERNEL k(int* x) { x[TID] = twice(fib(x[TID])); }\n");
   EXPECT_EQ(m.functions.size(), 2u);
   EXPECT_EQ(Count(m, isa::Op::kCall), 3u) << isa::Disassemble(m);
 }
 
 TEST(KlangTest, MaybeUninitializedLocalStaysInMemory) {
-  const isa::Module bad = Module("KERNEL k(float* x, int n) {\n  float v;\n  if (TID < n) v = x[TID];\n  x[TID] = v;\n}\n");
+  const isa::Module bad = Module(
+      "KERNEL k(float* x, int n) {\n  float v;\n  if (TID < n) v = x[TID];\n  x[TID] = v;\n}\n");
   ASSERT_EQ(bad.functions[0].locals.size(), 1u) << isa::Disassemble(bad);
   EXPECT_EQ(bad.functions[0].locals[0].name, "v");
-  const isa::Module good = Module("KERNEL k(float* x, int n) {\n  float v;\n  if (TID < n) v = x[TID]; else v = 0;\n  x[TID] = v;\n}\n");
+  const isa::Module good = Module(
+      "KERNEL k(float* x, int n) {\n  float v;\n  if (TID < n) v = x[TID]; else v = 0;\n  x[TID] = "
+      "v;\n}\n");
   EXPECT_TRUE(good.functions[0].locals.empty()) << isa::Disassemble(good);
 }
 
 TEST(KlangTest, SignedIndexArithmeticIsChecked) {
   const isa::Module m = Module("KERNEL k(float* x, int a, int b) { x[a * b + (int)TID] = 0; }\n");
   size_t checked = 0;
-  for (const isa::Inst& i : m.functions[0].code) checked += (i.op == isa::Op::kMul || i.op == isa::Op::kAdd) && i.extra == isa::kCheckOverflow;
+  for (const isa::Inst& i : m.functions[0].code)
+    checked += (i.op == isa::Op::kMul || i.op == isa::Op::kAdd) && i.extra == isa::kCheckOverflow;
   EXPECT_EQ(checked, 2u) << isa::Disassemble(m);
 }
 
@@ -132,7 +145,8 @@ TEST(KlangTest, ErrorHasLineAndCaret) {
 }
 
 TEST(KlangTest, UnknownDeviceFunctionIsNamedWithItsLine) {
-  const CompileResult result = CompileText("DEVICE int mystery(int);\nKERNEL k(int* x) {\n  x[0] = mystery(1);\n}\n");
+  const CompileResult result =
+      CompileText("DEVICE int mystery(int);\nKERNEL k(int* x) {\n  x[0] = mystery(1);\n}\n");
   EXPECT_FALSE(result.ok);
   ASSERT_FALSE(result.diagnostics.empty());
   EXPECT_NE(result.diagnostics[0].message.find("mystery(int)"), std::string::npos);
@@ -140,11 +154,13 @@ TEST(KlangTest, UnknownDeviceFunctionIsNamedWithItsLine) {
 }
 
 TEST(KlangTest, OtherFilesCannotBeIncluded) {
-  for (const char* path : {"/etc/passwd", "../../../etc/passwd", "/usr/include/../../etc/passwd", "/proc/self/environ"}) {
+  for (const char* path : {"/etc/passwd", "../../../etc/passwd", "/usr/include/../../etc/passwd",
+                           "/proc/self/environ"}) {
     const CompileResult result = CompileText("#include \"" + std::string(path) + "\"\n");
     EXPECT_FALSE(result.ok) << path;
     ASSERT_FALSE(result.diagnostics.empty());
-    EXPECT_NE(result.diagnostics[0].message.find("file not found"), std::string::npos) << result.diagnostics[0].message;
+    EXPECT_NE(result.diagnostics[0].message.find("file not found"), std::string::npos)
+        << result.diagnostics[0].message;
   }
 }
 
@@ -162,11 +178,21 @@ TEST(KlangTest, RefusesOtherArguments) {
 }
 
 TEST(KlangTest, EntryIsFoundByItsType) {
-  EXPECT_EQ(FindEntry("static torch::Tensor helper(torch::Tensor x) { return x; }\ntorch::Tensor f(torch::Tensor x) { return x; }\n"), "f");
-  EXPECT_EQ(FindEntry("std::vector<torch::Tensor> g(int n) { if (n) {} return {}; }\nvoid h() {}\n"), "g");
-  EXPECT_EQ(FindEntry("// kuafu: args=x entry=chosen\ntorch::Tensor f(torch::Tensor x) { return x; }\n"), "chosen");
-  EXPECT_EQ(FindEntry("torch::Tensor a(int x) {}\ntorch::Tensor b() {}\nPYBIND11_MODULE(n, m) { m.def(\"forward\", &a, \"x\"); }\n"), "a");
-  EXPECT_EQ(FindEntry("// torch::Tensor no(int x) {\nconst char* s = \"torch::Tensor no() {\";\n__global__ void k() {}\n"), "");
+  EXPECT_EQ(FindEntry("static torch::Tensor helper(torch::Tensor x) { return x; }\ntorch::Tensor "
+                      "f(torch::Tensor x) { return x; }\n"),
+            "f");
+  EXPECT_EQ(
+      FindEntry("std::vector<torch::Tensor> g(int n) { if (n) {} return {}; }\nvoid h() {}\n"),
+      "g");
+  EXPECT_EQ(
+      FindEntry("// kuafu: args=x entry=chosen\ntorch::Tensor f(torch::Tensor x) { return x; }\n"),
+      "chosen");
+  EXPECT_EQ(FindEntry("torch::Tensor a(int x) {}\ntorch::Tensor b() {}\nPYBIND11_MODULE(n, m) { "
+                      "m.def(\"forward\", &a, \"x\"); }\n"),
+            "a");
+  EXPECT_EQ(FindEntry("// torch::Tensor no(int x) {\nconst char* s = \"torch::Tensor no() "
+                      "{\";\n__global__ void k() {}\n"),
+            "");
 }
 
 }  // namespace

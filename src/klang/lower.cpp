@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The module level of the lowering: which functions are kernels, shared and global variables with their
-// initialisers, source lines, types.
+// The module level of the lowering: which functions are kernels, shared and global variables with
+// their initialisers, source lines, types.
 #include "klang/lower.h"
 
 #include <algorithm>
@@ -27,7 +27,8 @@ llvm::SmallPtrSet<const llvm::Function*, 16> FindKernels(const llvm::Module& mod
   for (const llvm::MDNode* node : annotations->operands()) {
     if (node->getNumOperands() < 3) continue;
     const auto* value = llvm::dyn_cast_or_null<llvm::ValueAsMetadata>(node->getOperand(0).get());
-    const auto* function = value == nullptr ? nullptr : llvm::dyn_cast<llvm::Function>(value->getValue());
+    const auto* function =
+        value == nullptr ? nullptr : llvm::dyn_cast<llvm::Function>(value->getValue());
     for (unsigned n = 1; function != nullptr && n + 1 < node->getNumOperands(); n += 2) {
       const auto* key = llvm::dyn_cast<llvm::MDString>(node->getOperand(n));
       if (key != nullptr && key->getString() == "kernel") kernels.insert(function);
@@ -53,7 +54,8 @@ bool OnlyRead(const llvm::Value& pointer) {
   return work.size() < 4096;
 }
 
-ModuleLowering::ModuleLowering(llvm::Module& module, const LowerInput& input, std::vector<Diagnostic>* diagnostics)
+ModuleLowering::ModuleLowering(llvm::Module& module, const LowerInput& input,
+                               std::vector<Diagnostic>* diagnostics)
     : module_(module), input_(input), diagnostics_(diagnostics), kernels_(FindKernels(module)) {
   out_.source_name = input.request->file;
   out_.arch = input.request->arch;
@@ -62,7 +64,8 @@ ModuleLowering::ModuleLowering(llvm::Module& module, const LowerInput& input, st
   out_.lines = {{}};
 }
 
-bool ModuleLowering::Flatten(llvm::Type* type, uint64_t offset, llvm::SmallVectorImpl<Leaf>* leaves) const {
+bool ModuleLowering::Flatten(llvm::Type* type, uint64_t offset,
+                             llvm::SmallVectorImpl<Leaf>* leaves) const {
   if (leaves->size() > kMaxValueRegs) return false;
   switch (type->getTypeID()) {
     case llvm::Type::HalfTyID: leaves->push_back({Type::kF16, offset}); return true;
@@ -99,7 +102,9 @@ bool ModuleLowering::Flatten(llvm::Type* type, uint64_t offset, llvm::SmallVecto
       auto* record = llvm::cast<llvm::StructType>(type);
       const llvm::StructLayout* fields = layout().getStructLayout(record);
       for (unsigned n = 0; n < record->getNumElements(); ++n) {
-        if (!Flatten(record->getElementType(n), offset + fields->getElementOffset(n).getFixedValue(), leaves)) return false;
+        if (!Flatten(record->getElementType(n),
+                     offset + fields->getElementOffset(n).getFixedValue(), leaves))
+          return false;
       }
       return true;
     }
@@ -117,7 +122,8 @@ uint32_t ModuleLowering::RegCount(llvm::Type* type) const {
 
 uint32_t ModuleLowering::AddLine(uint32_t line, uint32_t column) {
   if (line == 0) return 0;
-  const auto [it, added] = line_index_.try_emplace({line, column}, static_cast<uint32_t>(out_.lines.size()));
+  const auto [it, added] =
+      line_index_.try_emplace({line, column}, static_cast<uint32_t>(out_.lines.size()));
   if (added) out_.lines.push_back({0, line, column});
   return it->second;
 }
@@ -125,7 +131,9 @@ uint32_t ModuleLowering::AddLine(uint32_t line, uint32_t column) {
 // The innermost place in the user's own file: a header's position says nothing to the user.
 uint32_t ModuleLowering::LineOf(const llvm::DebugLoc& location) {
   for (const llvm::DILocation* at = location.get(); at != nullptr; at = at->getInlinedAt()) {
-    if (at->getLine() != 0 && (at->getFilename() == input_.user_path || at->getFilename() == input_.request->file)) return AddLine(at->getLine(), at->getColumn());
+    if (at->getLine() != 0 &&
+        (at->getFilename() == input_.user_path || at->getFilename() == input_.request->file))
+      return AddLine(at->getLine(), at->getColumn());
   }
   return 0;
 }
@@ -162,14 +170,18 @@ std::optional<uint32_t> ModuleLowering::FunctionIndex(const llvm::Function* func
 void ModuleLowering::CollectGlobals() {
   for (const llvm::GlobalVariable& g : module_.globals()) {
     if (g.getName().starts_with("llvm.")) continue;
-    const uint64_t bytes = g.getValueType()->isSized() ? layout().getTypeAllocSize(g.getValueType()).getFixedValue() : 0;
-    const auto align = static_cast<uint32_t>(g.getAlign().value_or(layout().getABITypeAlign(g.getValueType())).value());
+    const uint64_t bytes = g.getValueType()->isSized()
+                               ? layout().getTypeAllocSize(g.getValueType()).getFixedValue()
+                               : 0;
+    const auto align = static_cast<uint32_t>(
+        g.getAlign().value_or(layout().getABITypeAlign(g.getValueType())).value());
     // Variables local to a function are called `_ZZ6kernelE4tile`: people call them `tile`.
     std::string name = g.getName().str();
     if (g.getName().starts_with("_Z")) {
       name = llvm::demangle(name);
       const size_t colons = name.rfind("::");
-      if (g.getAddressSpace() == kSharedSpace && colons != std::string::npos) name = name.substr(colons + 2);
+      if (g.getAddressSpace() == kSharedSpace && colons != std::string::npos)
+        name = name.substr(colons + 2);
     }
     uint32_t line = 0;
     llvm::SmallVector<llvm::DIGlobalVariableExpression*, 1> info;
@@ -178,33 +190,44 @@ void ModuleLowering::CollectGlobals() {
     if (g.getAddressSpace() == kSharedSpace) {
       const bool dynamic = g.isDeclaration() || bytes == 0;
       shared_index_[&g] = static_cast<uint32_t>(out_.shared.size());
-      if (bytes > (1u << 30)) Fail({}, "shared variable " + name + " has " + std::to_string(bytes) + " bytes, more than any device offers");
-      out_.shared.push_back({name, static_cast<uint32_t>(dynamic ? 0 : bytes), align, line, dynamic});
+      if (bytes > (1u << 30))
+        Fail({}, "shared variable " + name + " has " + std::to_string(bytes) +
+                     " bytes, more than any device offers");
+      out_.shared.push_back(
+          {name, static_cast<uint32_t>(dynamic ? 0 : bytes), align, line, dynamic});
       continue;
     }
     global_index_[&g] = static_cast<uint32_t>(out_.globals.size());
     isa::Global global;
     global.name = g.getName().str();  // as the host looks it up
-    global.space = g.getAddressSpace() == kConstantSpace ? isa::Space::kConstant : isa::Space::kGlobal;
+    global.space =
+        g.getAddressSpace() == kConstantSpace ? isa::Space::kConstant : isa::Space::kGlobal;
     global.bytes = bytes;
     global.align = align;
     global.line = line;
     global.initialized = !g.isDeclaration();
-    if (bytes > isa::kMaxGlobalBytes) Fail({}, "device variable " + name + " has " + std::to_string(bytes) + " bytes, more than any device offers");
+    if (bytes > isa::kMaxGlobalBytes)
+      Fail({}, "device variable " + name + " has " + std::to_string(bytes) +
+                   " bytes, more than any device offers");
     out_.globals.push_back(std::move(global));
   }
 }
 
 void ModuleLowering::Initialize(const llvm::Constant* value, uint64_t offset, isa::Global* global) {
-  if (llvm::isa<llvm::ConstantAggregateZero>(value) || llvm::isa<llvm::UndefValue>(value) || value->isNullValue()) return;
+  if (llvm::isa<llvm::ConstantAggregateZero>(value) || llvm::isa<llvm::UndefValue>(value) ||
+      value->isNullValue())
+    return;
   const uint64_t bytes = layout().getTypeStoreSize(value->getType()).getFixedValue();
   const auto put = [&](uint64_t bits, uint64_t count) {
     if (global->init.size() < offset + count) global->init.resize(offset + count);
-    for (uint64_t n = 0; n < count; ++n) global->init[offset + n] = static_cast<uint8_t>(bits >> (8 * n));
+    for (uint64_t n = 0; n < count; ++n)
+      global->init[offset + n] = static_cast<uint8_t>(bits >> (8 * n));
   };
-  if (const auto* number = llvm::dyn_cast<llvm::ConstantInt>(value); number != nullptr && bytes <= 8) {
+  if (const auto* number = llvm::dyn_cast<llvm::ConstantInt>(value);
+      number != nullptr && bytes <= 8) {
     put(number->getZExtValue(), bytes);
-  } else if (const auto* real = llvm::dyn_cast<llvm::ConstantFP>(value); real != nullptr && bytes <= 8) {
+  } else if (const auto* real = llvm::dyn_cast<llvm::ConstantFP>(value);
+             real != nullptr && bytes <= 8) {
     put(real->getValueAPF().bitcastToAPInt().getZExtValue(), bytes);
   } else if (const auto* data = llvm::dyn_cast<llvm::ConstantDataSequential>(value)) {
     for (unsigned n = 0; n < data->getNumElements(); ++n) {
@@ -213,10 +236,12 @@ void ModuleLowering::Initialize(const llvm::Constant* value, uint64_t offset, is
   } else if (const auto* record = llvm::dyn_cast<llvm::ConstantStruct>(value)) {
     const llvm::StructLayout* fields = layout().getStructLayout(record->getType());
     for (unsigned n = 0; n < record->getNumOperands(); ++n) {
-      Initialize(record->getOperand(n), offset + fields->getElementOffset(n).getFixedValue(), global);
+      Initialize(record->getOperand(n), offset + fields->getElementOffset(n).getFixedValue(),
+                 global);
     }
   } else if (llvm::isa<llvm::ConstantArray>(value) || llvm::isa<llvm::ConstantVector>(value)) {
-    const uint64_t step = layout().getTypeAllocSize(value->getOperand(0)->getType()).getFixedValue();
+    const uint64_t step =
+        layout().getTypeAllocSize(value->getOperand(0)->getType()).getFixedValue();
     for (unsigned n = 0; n < value->getNumOperands(); ++n) {
       Initialize(llvm::cast<llvm::Constant>(value->getOperand(n)), offset + n * step, global);
     }
@@ -231,14 +256,18 @@ void ModuleLowering::Initialize(const llvm::Constant* value, uint64_t offset, is
     }
     const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(base);
     const auto* function = llvm::dyn_cast<llvm::Function>(base);
-    const auto index = variable != nullptr ? GlobalIndex(variable) : function != nullptr ? FunctionIndex(function) : std::nullopt;
+    const auto index = variable != nullptr   ? GlobalIndex(variable)
+                       : function != nullptr ? FunctionIndex(function)
+                                             : std::nullopt;
     if (!index) {
-      Fail({}, "the initialiser of device variable " + global->name + " holds an expression that is not supported; "
-               "assign it in a kernel instead");
+      Fail({}, "the initialiser of device variable " + global->name +
+                   " holds an expression that is not supported; "
+                   "assign it in a kernel instead");
       return;
     }
     put(0, 8);
-    global->relocations.push_back({static_cast<uint32_t>(offset), function != nullptr, *index, addend.getSExtValue()});
+    global->relocations.push_back(
+        {static_cast<uint32_t>(offset), function != nullptr, *index, addend.getSExtValue()});
   }
 }
 
@@ -249,7 +278,8 @@ void ModuleLowering::AttachShared() {
   for (size_t n = 0; n < count; ++n) {
     for (const isa::Inst& i : out_.functions[n].code) {
       if (i.op == isa::Op::kSharedAddr) uses[n].push_back(static_cast<uint32_t>(i.imm));
-      if (i.op == isa::Op::kCall || i.op == isa::Op::kFuncAddr) calls[n].push_back(static_cast<uint32_t>(i.imm));
+      if (i.op == isa::Op::kCall || i.op == isa::Op::kFuncAddr)
+        calls[n].push_back(static_cast<uint32_t>(i.imm));
       if (i.op == isa::Op::kCallIndirect) {
         for (size_t other = 0; other < count; ++other) {
           if (!out_.functions[other].is_kernel) calls[n].push_back(static_cast<uint32_t>(other));
@@ -299,7 +329,8 @@ isa::Module ModuleLowering::Run() {
   return std::move(out_);
 }
 
-isa::Module LowerModule(llvm::Module& module, const LowerInput& input, std::vector<Diagnostic>* diagnostics) {
+isa::Module LowerModule(llvm::Module& module, const LowerInput& input,
+                        std::vector<Diagnostic>* diagnostics) {
   return ModuleLowering(module, input, diagnostics).Run();
 }
 

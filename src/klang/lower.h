@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// LLVM IR to bytecode, private to klang. A ModuleLowering owns what functions share (globals, lines, errors);
-// a FunctionLowering translates one function and is thrown away.
+// LLVM IR to bytecode, private to klang. A ModuleLowering owns what functions share (globals,
+// lines, errors); a FunctionLowering translates one function and is thrown away.
 //
-// A value of any first-class type is a list of registers, one per scalar in it; a pointer takes two, the
-// address and its provenance. Address arithmetic that only feeds loads and stores is folded into them.
+// A value of any first-class type is a list of registers, one per scalar in it; a pointer takes
+// two, the address and its provenance. Address arithmetic that only feeds loads and stores is
+// folded into them.
 #pragma once
 
 #include <map>
@@ -43,10 +44,12 @@ struct Leaf {
 
 class ModuleLowering {
  public:
-  ModuleLowering(llvm::Module& module, const LowerInput& input, std::vector<Diagnostic>* diagnostics);
+  ModuleLowering(llvm::Module& module, const LowerInput& input,
+                 std::vector<Diagnostic>* diagnostics);
   isa::Module Run();
 
-  // False: the type holds something bytecode has no register for (i128, scalable vectors, more than 256 scalars).
+  // False: the type holds something bytecode has no register for (i128, scalable vectors, more than
+  // 256 scalars).
   bool Flatten(llvm::Type* type, uint64_t offset, llvm::SmallVectorImpl<Leaf>* leaves) const;
   // Number of registers of a value of the type.
   uint32_t RegCount(llvm::Type* type) const;
@@ -102,10 +105,13 @@ class FunctionLowering {
   // Registers and emission (lower_function.cpp).
   uint32_t NewReg(isa::Type type, bool uniform = false);
   uint32_t NewRun(isa::Type type, uint32_t count);
-  uint32_t Emit(isa::Op op, isa::Type type, std::initializer_list<uint32_t> operands, InstOptions options = {});
-  void EmitTo(uint32_t dst, isa::Op op, isa::Type type, std::initializer_list<uint32_t> operands, InstOptions options = {});
+  uint32_t Emit(isa::Op op, isa::Type type, std::initializer_list<uint32_t> operands,
+                InstOptions options = {});
+  void EmitTo(uint32_t dst, isa::Op op, isa::Type type, std::initializer_list<uint32_t> operands,
+              InstOptions options = {});
   // Once per function, at its start: addresses of variables and the like.
-  uint32_t Prologue(isa::Op op, isa::Type type, std::initializer_list<uint32_t> operands, bool uniform, int64_t imm);
+  uint32_t Prologue(isa::Op op, isa::Type type, std::initializer_list<uint32_t> operands,
+                    bool uniform, int64_t imm);
   uint32_t Const(isa::Type type, uint64_t bits);
   uint32_t Special(isa::SpecialReg which);
   bool Uniform(uint32_t reg) const { return out_->registers[reg].uniform; }
@@ -125,7 +131,9 @@ class FunctionLowering {
   uint32_t Reg(llvm::Value* value) { return Get(value)[0]; }
   void Set(llvm::Value* value, Regs regs) { values_[value] = std::move(regs); }
   void SetOne(llvm::Value* value, uint32_t reg) { values_[value] = Regs{reg}; }
-  void SetPointer(llvm::Value* value, uint32_t address) { values_[value] = Regs{address, isa::kNoReg}; }
+  void SetPointer(llvm::Value* value, uint32_t address) {
+    values_[value] = Regs{address, isa::kNoReg};
+  }
   Regs ConstantRegs(llvm::Constant* constant);
   uint32_t Prov(llvm::Value* pointer);
   uint32_t RootProv(llvm::Value* root);
@@ -150,8 +158,10 @@ class FunctionLowering {
   uint32_t Materialize(const AddressMode& mode);
   void Load(llvm::LoadInst& i);
   void Store(llvm::StoreInst& i);
-  uint32_t LoadScalars(const AddressMode& mode, isa::Type type, uint32_t count, uint64_t align, uint8_t flags);
-  void StoreScalars(const AddressMode& mode, isa::Type type, llvm::ArrayRef<uint32_t> regs, uint64_t align, uint8_t flags);
+  uint32_t LoadScalars(const AddressMode& mode, isa::Type type, uint32_t count, uint64_t align,
+                       uint8_t flags);
+  void StoreScalars(const AddressMode& mode, isa::Type type, llvm::ArrayRef<uint32_t> regs,
+                    uint64_t align, uint8_t flags);
   void AtomicRmw(llvm::AtomicRMWInst& i);
   void AtomicCas(llvm::AtomicCmpXchgInst& i);
   void MemTransfer(llvm::MemTransferInst& i);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls: LLVM intrinsics, NVVM intrinsics, the dialect headers' __kuafu_* functions, the device runtime.
-// What nothing here knows is an error that names the function and the user's line.
+// Calls: LLVM intrinsics, NVVM intrinsics, the dialect headers' __kuafu_* functions, the device
+// runtime. What nothing here knows is an error that names the function and the user's line.
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InlineAsm.h>
@@ -15,7 +15,8 @@ using isa::Type;
 using llvm::cast;
 using llvm::dyn_cast;
 
-void FunctionLowering::Elementwise(llvm::CallInst& i, Op op, unsigned operands, InstOptions options) {
+void FunctionLowering::Elementwise(llvm::CallInst& i, Op op, unsigned operands,
+                                   InstOptions options) {
   const Type type = ScalarType(i.getType());
   llvm::SmallVector<Regs, 3> inputs;
   for (unsigned n = 0; n < operands; ++n) inputs.push_back(Get(i.getArgOperand(n)));
@@ -24,7 +25,9 @@ void FunctionLowering::Elementwise(llvm::CallInst& i, Op op, unsigned operands, 
     switch (operands) {
       case 1: result.push_back(Emit(op, type, {inputs[0][n]}, options)); break;
       case 2: result.push_back(Emit(op, type, {inputs[0][n], inputs[1][n]}, options)); break;
-      default: result.push_back(Emit(op, type, {inputs[0][n], inputs[1][n], inputs[2][n]}, options)); break;
+      default:
+        result.push_back(Emit(op, type, {inputs[0][n], inputs[1][n], inputs[2][n]}, options));
+        break;
     }
   }
   Set(&i, std::move(result));
@@ -34,7 +37,8 @@ void FunctionLowering::Call(llvm::CallInst& i) {
   if (i.isInlineAsm()) {
     const auto* text = cast<llvm::InlineAsm>(i.getCalledOperand());
     if (text->getAsmString().empty()) return;  // a compiler barrier
-    Fail("inline PTX assembly is not supported: \"" + text->getAsmString().substr(0, 60) + "\"; use the intrinsic instead");
+    Fail("inline PTX assembly is not supported: \"" + text->getAsmString().substr(0, 60) +
+         "\"; use the intrinsic instead");
   } else if (auto* callee = dyn_cast<llvm::Function>(i.getCalledOperand()->stripPointerCasts())) {
     const llvm::StringRef name = callee->getName();
     if (!callee->isDeclaration()) return DirectCall(i, callee);
@@ -42,10 +46,12 @@ void FunctionLowering::Call(llvm::CallInst& i) {
                               : (KuafuCall(i, name) || MathCall(i, name) || RuntimeCall(i, name))) {
       return;
     }
-    if (name == "cudaLaunchDevice" || name == "cudaGetParameterBuffer" || name.contains("PushCallConfiguration")) {
+    if (name == "cudaLaunchDevice" || name == "cudaGetParameterBuffer" ||
+        name.contains("PushCallConfiguration")) {
       Fail("launching a kernel from device code (dynamic parallelism) is not supported");
     } else {
-      Fail("device code calls " + llvm::demangle(name.str()) + ", which has no definition and is not a known device function");
+      Fail("device code calls " + llvm::demangle(name.str()) +
+           ", which has no definition and is not a known device function");
     }
   } else {
     return DirectCall(i, nullptr);
@@ -89,7 +95,8 @@ void FunctionLowering::DirectCall(llvm::CallInst& i, llvm::Function* callee) {
   out_->operands.push_back(static_cast<uint32_t>(results.size()));
   const uint32_t dst = results.empty() ? kNoReg : results[0];
   if (callee != nullptr) {
-    EmitTo(dst, Op::kCall, Type::kI32, {}, {.imm = module_.FunctionIndex(callee).value_or(0), .extra = list});
+    EmitTo(dst, Op::kCall, Type::kI32, {},
+           {.imm = module_.FunctionIndex(callee).value_or(0), .extra = list});
   } else {
     EmitTo(dst, Op::kCallIndirect, Type::kI64, {target}, {.extra = list});
   }
@@ -99,21 +106,36 @@ void FunctionLowering::DirectCall(llvm::CallInst& i, llvm::Function* callee) {
 bool FunctionLowering::Intrinsic(llvm::CallInst& i, llvm::Function& callee) {
   using llvm::Intrinsic::ID;
   static const std::map<ID, std::pair<Op, unsigned>> kSimple = {
-      {llvm::Intrinsic::fma, {Op::kFma, 3}},          {llvm::Intrinsic::fmuladd, {Op::kFma, 3}},
-      {llvm::Intrinsic::minnum, {Op::kFMin, 2}},      {llvm::Intrinsic::maxnum, {Op::kFMax, 2}},
-      {llvm::Intrinsic::fabs, {Op::kFAbs, 1}},        {llvm::Intrinsic::sqrt, {Op::kFSqrt, 1}},
-      {llvm::Intrinsic::copysign, {Op::kFCopySign, 2}}, {llvm::Intrinsic::floor, {Op::kFFloor, 1}},
-      {llvm::Intrinsic::ceil, {Op::kFCeil, 1}},       {llvm::Intrinsic::trunc, {Op::kFTrunc, 1}},
-      {llvm::Intrinsic::rint, {Op::kFRint, 1}},       {llvm::Intrinsic::nearbyint, {Op::kFRint, 1}},
-      {llvm::Intrinsic::roundeven, {Op::kFRint, 1}},  {llvm::Intrinsic::round, {Op::kFRound, 1}},
-      {llvm::Intrinsic::ctpop, {Op::kPopc, 1}},       {llvm::Intrinsic::ctlz, {Op::kClz, 1}},
-      {llvm::Intrinsic::cttz, {Op::kCtz, 1}},         {llvm::Intrinsic::bitreverse, {Op::kBitReverse, 1}},
-      {llvm::Intrinsic::bswap, {Op::kByteSwap, 1}},   {llvm::Intrinsic::fshl, {Op::kFunnelShl, 3}},
-      {llvm::Intrinsic::fshr, {Op::kFunnelShr, 3}},   {llvm::Intrinsic::smin, {Op::kSMin, 2}},
-      {llvm::Intrinsic::smax, {Op::kSMax, 2}},        {llvm::Intrinsic::umin, {Op::kUMin, 2}},
-      {llvm::Intrinsic::umax, {Op::kUMax, 2}},        {llvm::Intrinsic::abs, {Op::kAbs, 1}},
-      {llvm::Intrinsic::sadd_sat, {Op::kSAddSat, 2}}, {llvm::Intrinsic::uadd_sat, {Op::kUAddSat, 2}},
-      {llvm::Intrinsic::ssub_sat, {Op::kSSubSat, 2}}, {llvm::Intrinsic::usub_sat, {Op::kUSubSat, 2}}};
+      {llvm::Intrinsic::fma, {Op::kFma, 3}},
+      {llvm::Intrinsic::fmuladd, {Op::kFma, 3}},
+      {llvm::Intrinsic::minnum, {Op::kFMin, 2}},
+      {llvm::Intrinsic::maxnum, {Op::kFMax, 2}},
+      {llvm::Intrinsic::fabs, {Op::kFAbs, 1}},
+      {llvm::Intrinsic::sqrt, {Op::kFSqrt, 1}},
+      {llvm::Intrinsic::copysign, {Op::kFCopySign, 2}},
+      {llvm::Intrinsic::floor, {Op::kFFloor, 1}},
+      {llvm::Intrinsic::ceil, {Op::kFCeil, 1}},
+      {llvm::Intrinsic::trunc, {Op::kFTrunc, 1}},
+      {llvm::Intrinsic::rint, {Op::kFRint, 1}},
+      {llvm::Intrinsic::nearbyint, {Op::kFRint, 1}},
+      {llvm::Intrinsic::roundeven, {Op::kFRint, 1}},
+      {llvm::Intrinsic::round, {Op::kFRound, 1}},
+      {llvm::Intrinsic::ctpop, {Op::kPopc, 1}},
+      {llvm::Intrinsic::ctlz, {Op::kClz, 1}},
+      {llvm::Intrinsic::cttz, {Op::kCtz, 1}},
+      {llvm::Intrinsic::bitreverse, {Op::kBitReverse, 1}},
+      {llvm::Intrinsic::bswap, {Op::kByteSwap, 1}},
+      {llvm::Intrinsic::fshl, {Op::kFunnelShl, 3}},
+      {llvm::Intrinsic::fshr, {Op::kFunnelShr, 3}},
+      {llvm::Intrinsic::smin, {Op::kSMin, 2}},
+      {llvm::Intrinsic::smax, {Op::kSMax, 2}},
+      {llvm::Intrinsic::umin, {Op::kUMin, 2}},
+      {llvm::Intrinsic::umax, {Op::kUMax, 2}},
+      {llvm::Intrinsic::abs, {Op::kAbs, 1}},
+      {llvm::Intrinsic::sadd_sat, {Op::kSAddSat, 2}},
+      {llvm::Intrinsic::uadd_sat, {Op::kUAddSat, 2}},
+      {llvm::Intrinsic::ssub_sat, {Op::kSSubSat, 2}},
+      {llvm::Intrinsic::usub_sat, {Op::kUSubSat, 2}}};
   const ID id = callee.getIntrinsicID();
   if (const auto simple = kSimple.find(id); simple != kSimple.end()) {
     Elementwise(i, simple->second.first, simple->second.second);
@@ -135,7 +157,9 @@ bool FunctionLowering::Intrinsic(llvm::CallInst& i, llvm::Function& callee) {
     case llvm::Intrinsic::memset:
     case llvm::Intrinsic::memset_inline: MemSet(cast<llvm::MemSetInst>(i)); return true;
     case llvm::Intrinsic::trap:
-    case llvm::Intrinsic::debugtrap: EmitTo(kNoReg, Op::kTrap, Type::kI32, {}, {.imm = 0}); return true;
+    case llvm::Intrinsic::debugtrap:
+      EmitTo(kNoReg, Op::kTrap, Type::kI32, {}, {.imm = 0});
+      return true;
     case llvm::Intrinsic::expect:
     case llvm::Intrinsic::launder_invariant_group:
     case llvm::Intrinsic::strip_invariant_group:
@@ -143,21 +167,32 @@ bool FunctionLowering::Intrinsic(llvm::CallInst& i, llvm::Function& callee) {
     case llvm::Intrinsic::ptr_annotation: Set(&i, Get(i.getArgOperand(0))); return true;
     case llvm::Intrinsic::var_annotation: return true;
     case llvm::Intrinsic::is_constant: SetOne(&i, Const(Type::kI1, 0)); return true;
-    case llvm::Intrinsic::objectsize: SetOne(&i, Const(ScalarType(i.getType()), ~0ull)); return true;
+    case llvm::Intrinsic::objectsize:
+      SetOne(&i, Const(ScalarType(i.getType()), ~0ull));
+      return true;
     case llvm::Intrinsic::canonicalize: Set(&i, Get(i.getArgOperand(0))); return true;
     case llvm::Intrinsic::is_fpclass: {
-      const uint32_t mask = static_cast<uint32_t>(cast<llvm::ConstantInt>(i.getArgOperand(1))->getZExtValue());
+      const uint32_t mask =
+          static_cast<uint32_t>(cast<llvm::ConstantInt>(i.getArgOperand(1))->getZExtValue());
       const uint32_t value = Reg(i.getArgOperand(0));
       const Type type = out_->registers[value].type;
-      const uint64_t infinity = type == Type::kF64 ? 0x7ff0000000000000ull : type == Type::kF32 ? 0x7f800000u : type == Type::kF16 ? 0x7c00u : 0x7f80u;
+      const uint64_t infinity = type == Type::kF64   ? 0x7ff0000000000000ull
+                                : type == Type::kF32 ? 0x7f800000u
+                                : type == Type::kF16 ? 0x7c00u
+                                                     : 0x7f80u;
       const uint32_t magnitude = Emit(Op::kFAbs, type, {value});
       const auto compare = [&](isa::FloatPredicate p, uint32_t left, uint32_t right) {
-        return Emit(Op::kFCmp, Type::kI1, {left, right}, {.aux = static_cast<uint8_t>(type), .imm = static_cast<int64_t>(p)});
+        return Emit(Op::kFCmp, Type::kI1, {left, right},
+                    {.aux = static_cast<uint8_t>(type), .imm = static_cast<int64_t>(p)});
       };
-      if (mask == llvm::fcNan) SetOne(&i, compare(isa::FloatPredicate::kUno, value, value));
-      else if (mask == llvm::fcInf) SetOne(&i, compare(isa::FloatPredicate::kOeq, magnitude, Const(type, infinity)));
-      else if (mask == llvm::fcFinite) SetOne(&i, compare(isa::FloatPredicate::kOne, magnitude, Const(type, infinity)));
-      else return false;
+      if (mask == llvm::fcNan)
+        SetOne(&i, compare(isa::FloatPredicate::kUno, value, value));
+      else if (mask == llvm::fcInf)
+        SetOne(&i, compare(isa::FloatPredicate::kOeq, magnitude, Const(type, infinity)));
+      else if (mask == llvm::fcFinite)
+        SetOne(&i, compare(isa::FloatPredicate::kOne, magnitude, Const(type, infinity)));
+      else
+        return false;
       return true;
     }
     case llvm::Intrinsic::sadd_with_overflow:
@@ -168,20 +203,29 @@ bool FunctionLowering::Intrinsic(llvm::CallInst& i, llvm::Function& callee) {
     case llvm::Intrinsic::umul_with_overflow: {
       const uint32_t a = Reg(i.getArgOperand(0)), b = Reg(i.getArgOperand(1));
       const Type type = out_->registers[a].type;
-      const bool add = id == llvm::Intrinsic::sadd_with_overflow || id == llvm::Intrinsic::uadd_with_overflow;
-      const bool mul = id == llvm::Intrinsic::smul_with_overflow || id == llvm::Intrinsic::umul_with_overflow;
-      const bool is_signed = id == llvm::Intrinsic::sadd_with_overflow || id == llvm::Intrinsic::ssub_with_overflow || id == llvm::Intrinsic::smul_with_overflow;
+      const bool add =
+          id == llvm::Intrinsic::sadd_with_overflow || id == llvm::Intrinsic::uadd_with_overflow;
+      const bool mul =
+          id == llvm::Intrinsic::smul_with_overflow || id == llvm::Intrinsic::umul_with_overflow;
+      const bool is_signed = id == llvm::Intrinsic::sadd_with_overflow ||
+                             id == llvm::Intrinsic::ssub_with_overflow ||
+                             id == llvm::Intrinsic::smul_with_overflow;
       const uint32_t result = Emit(add ? Op::kAdd : mul ? Op::kMul : Op::kSub, type, {a, b});
       const auto differs = [&](uint32_t left, uint32_t right) {
-        return Emit(Op::kICmp, Type::kI1, {left, right}, {.aux = static_cast<uint8_t>(type), .imm = static_cast<int64_t>(isa::IntPredicate::kNe)});
+        return Emit(Op::kICmp, Type::kI1, {left, right},
+                    {.aux = static_cast<uint8_t>(type),
+                     .imm = static_cast<int64_t>(isa::IntPredicate::kNe)});
       };
       uint32_t overflow;
       if (mul) {
         const uint32_t high = Emit(is_signed ? Op::kSMulHi : Op::kUMulHi, type, {a, b});
         const auto top = static_cast<uint64_t>(8 * isa::TypeBytes(type) - 1);
-        overflow = differs(high, is_signed ? Emit(Op::kAShr, type, {result, Const(type, top)}) : Const(type, 0));
+        overflow = differs(
+            high, is_signed ? Emit(Op::kAShr, type, {result, Const(type, top)}) : Const(type, 0));
       } else {
-        overflow = differs(result, Emit(add ? (is_signed ? Op::kSAddSat : Op::kUAddSat) : (is_signed ? Op::kSSubSat : Op::kUSubSat), type, {a, b}));
+        overflow = differs(result, Emit(add ? (is_signed ? Op::kSAddSat : Op::kUAddSat)
+                                            : (is_signed ? Op::kSSubSat : Op::kUSubSat),
+                                        type, {a, b}));
       }
       Set(&i, {result, overflow});
       return true;
@@ -190,9 +234,12 @@ bool FunctionLowering::Intrinsic(llvm::CallInst& i, llvm::Function& callee) {
     case llvm::Intrinsic::vector_reduce_or:
     case llvm::Intrinsic::vector_reduce_and: {
       const Regs parts = Get(i.getArgOperand(0));
-      const Op op = id == llvm::Intrinsic::vector_reduce_add ? Op::kAdd : id == llvm::Intrinsic::vector_reduce_or ? Op::kOr : Op::kAnd;
+      const Op op = id == llvm::Intrinsic::vector_reduce_add  ? Op::kAdd
+                    : id == llvm::Intrinsic::vector_reduce_or ? Op::kOr
+                                                              : Op::kAnd;
       uint32_t total = parts[0];
-      for (size_t n = 1; n < parts.size(); ++n) total = Emit(op, out_->registers[total].type, {total, parts[n]});
+      for (size_t n = 1; n < parts.size(); ++n)
+        total = Emit(op, out_->registers[total].type, {total, parts[n]});
       SetOne(&i, total);
       return true;
     }
@@ -200,9 +247,11 @@ bool FunctionLowering::Intrinsic(llvm::CallInst& i, llvm::Function& callee) {
   }
   llvm::StringRef name = callee.getName();
   if (name.consume_front("llvm.nvvm.")) return NvvmIntrinsic(i, name);
-  // Left as libm calls by the front end for some builtins: sin, cos, exp, log, pow, exp2, log2, log10.
+  // Left as libm calls by the front end for some builtins: sin, cos, exp, log, pow, exp2, log2,
+  // log10.
   if (name.consume_front("llvm.") && (i.getType()->isFloatTy() || i.getType()->isDoubleTy())) {
-    return MathCall(i, ("__nv_" + name.split('.').first + (i.getType()->isFloatTy() ? "f" : "")).str());
+    return MathCall(
+        i, ("__nv_" + name.split('.').first + (i.getType()->isFloatTy() ? "f" : "")).str());
   }
   return false;
 }
@@ -211,12 +260,15 @@ bool FunctionLowering::NvvmIntrinsic(llvm::CallInst& i, llvm::StringRef name) {
   using isa::SpecialReg;
   if (name.consume_front("read.ptx.sreg.")) {
     static const std::map<llvm::StringRef, SpecialReg> kRegs = {
-        {"tid.x", SpecialReg::kTidX},       {"tid.y", SpecialReg::kTidY},       {"tid.z", SpecialReg::kTidZ},
-        {"ntid.x", SpecialReg::kNtidX},     {"ntid.y", SpecialReg::kNtidY},     {"ntid.z", SpecialReg::kNtidZ},
-        {"ctaid.x", SpecialReg::kCtaidX},   {"ctaid.y", SpecialReg::kCtaidY},   {"ctaid.z", SpecialReg::kCtaidZ},
-        {"nctaid.x", SpecialReg::kNctaidX}, {"nctaid.y", SpecialReg::kNctaidY}, {"nctaid.z", SpecialReg::kNctaidZ},
-        {"laneid", SpecialReg::kLaneId},    {"warpid", SpecialReg::kWarpId},    {"warpsize", SpecialReg::kWarpSize},
-        {"nwarpid", SpecialReg::kNumWarps}, {"smid", SpecialReg::kSmId},        {"gridid", SpecialReg::kGridId}};
+        {"tid.x", SpecialReg::kTidX},        {"tid.y", SpecialReg::kTidY},
+        {"tid.z", SpecialReg::kTidZ},        {"ntid.x", SpecialReg::kNtidX},
+        {"ntid.y", SpecialReg::kNtidY},      {"ntid.z", SpecialReg::kNtidZ},
+        {"ctaid.x", SpecialReg::kCtaidX},    {"ctaid.y", SpecialReg::kCtaidY},
+        {"ctaid.z", SpecialReg::kCtaidZ},    {"nctaid.x", SpecialReg::kNctaidX},
+        {"nctaid.y", SpecialReg::kNctaidY},  {"nctaid.z", SpecialReg::kNctaidZ},
+        {"laneid", SpecialReg::kLaneId},     {"warpid", SpecialReg::kWarpId},
+        {"warpsize", SpecialReg::kWarpSize}, {"nwarpid", SpecialReg::kNumWarps},
+        {"smid", SpecialReg::kSmId},         {"gridid", SpecialReg::kGridId}};
     const auto it = kRegs.find(name);
     if (it != kRegs.end()) {
       SetOne(&i, Special(it->second));
@@ -229,9 +281,11 @@ bool FunctionLowering::NvvmIntrinsic(llvm::CallInst& i, llvm::StringRef name) {
     }
     return false;
   }
-  const auto barrier = [&](int64_t id, isa::BarrierKind kind, uint32_t predicate, uint32_t threads) {
+  const auto barrier = [&](int64_t id, isa::BarrierKind kind, uint32_t predicate,
+                           uint32_t threads) {
     const uint32_t dst = kind == isa::BarrierKind::kSync ? kNoReg : NewReg(Type::kI32);
-    EmitTo(dst, Op::kBarrier, Type::kI32, {predicate, threads}, {.imm = id, .extra = static_cast<uint32_t>(kind)});
+    EmitTo(dst, Op::kBarrier, Type::kI32, {predicate, threads},
+           {.imm = id, .extra = static_cast<uint32_t>(kind)});
     if (dst != kNoReg) SetOne(&i, dst);
     return true;
   };
@@ -239,26 +293,33 @@ bool FunctionLowering::NvvmIntrinsic(llvm::CallInst& i, llvm::StringRef name) {
     const uint32_t value = Reg(i.getArgOperand(n));
     const Type type = out_->registers[value].type;
     if (type == Type::kI1) return value;
-    return Emit(Op::kICmp, Type::kI1, {value, Const(type, 0)}, {.aux = static_cast<uint8_t>(type), .imm = static_cast<int64_t>(isa::IntPredicate::kNe)});
+    return Emit(
+        Op::kICmp, Type::kI1, {value, Const(type, 0)},
+        {.aux = static_cast<uint8_t>(type), .imm = static_cast<int64_t>(isa::IntPredicate::kNe)});
   };
   if (name == "barrier0") return barrier(0, isa::BarrierKind::kSync, kNoReg, kNoReg);
   if (name == "barrier0.popc") return barrier(0, isa::BarrierKind::kPopc, predicate(0), kNoReg);
   if (name == "barrier0.and") return barrier(0, isa::BarrierKind::kAnd, predicate(0), kNoReg);
   if (name == "barrier0.or") return barrier(0, isa::BarrierKind::kOr, predicate(0), kNoReg);
-  if (name == "barrier" || name == "barrier.n" || name == "barrier.sync" || name == "bar.sync" || name == "barrier.sync.cnt") {
+  if (name == "barrier" || name == "barrier.n" || name == "barrier.sync" || name == "bar.sync" ||
+      name == "barrier.sync.cnt") {
     const auto* id = dyn_cast<llvm::ConstantInt>(i.getArgOperand(0));
     if (id == nullptr || id->getZExtValue() > 15) {
       Fail("a barrier number must be a constant from 0 to 15");
       return true;
     }
-    return barrier(static_cast<int64_t>(id->getZExtValue()), isa::BarrierKind::kSync, kNoReg, i.arg_size() > 1 ? Reg(i.getArgOperand(1)) : kNoReg);
+    return barrier(static_cast<int64_t>(id->getZExtValue()), isa::BarrierKind::kSync, kNoReg,
+                   i.arg_size() > 1 ? Reg(i.getArgOperand(1)) : kNoReg);
   }
   if (name == "bar.warp.sync") {
-    EmitTo(kNoReg, Op::kSyncWarp, Type::kI64, {Convert(Reg(i.getArgOperand(0)), Type::kI64, Op::kZExt)});
+    EmitTo(kNoReg, Op::kSyncWarp, Type::kI64,
+           {Convert(Reg(i.getArgOperand(0)), Type::kI64, Op::kZExt)});
     return true;
   }
   if (name.starts_with("membar.")) {
-    const isa::Scope scope = name.ends_with("cta") ? isa::Scope::kBlock : name.ends_with("gl") ? isa::Scope::kDevice : isa::Scope::kSystem;
+    const isa::Scope scope = name.ends_with("cta")  ? isa::Scope::kBlock
+                             : name.ends_with("gl") ? isa::Scope::kDevice
+                                                    : isa::Scope::kSystem;
     EmitTo(kNoReg, Op::kFence, Type::kI32, {}, {.imm = static_cast<int64_t>(scope)});
     return true;
   }
@@ -266,12 +327,18 @@ bool FunctionLowering::NvvmIntrinsic(llvm::CallInst& i, llvm::StringRef name) {
     const uint32_t prov = Get(i.getArgOperand(0))[1];
     const uint32_t kind = Emit(Op::kAnd, Type::kI32, {prov, Const(Type::kI32, 0xe0000000u)});
     const auto is = [&](isa::IntPredicate p, uint32_t value, uint32_t other) {
-      return Emit(Op::kICmp, Type::kI1, {value, Const(Type::kI32, other)}, {.aux = static_cast<uint8_t>(Type::kI32), .imm = static_cast<int64_t>(p)});
+      return Emit(Op::kICmp, Type::kI1, {value, Const(Type::kI32, other)},
+                  {.aux = static_cast<uint8_t>(Type::kI32), .imm = static_cast<int64_t>(p)});
     };
-    if (name == "shared") SetOne(&i, is(isa::IntPredicate::kEq, kind, isa::kProvShared));
-    else if (name == "local") SetOne(&i, is(isa::IntPredicate::kEq, kind, isa::kProvLocal));
-    else if (name == "global") SetOne(&i, Emit(Op::kAnd, Type::kI1, {is(isa::IntPredicate::kEq, kind, 0), is(isa::IntPredicate::kNe, prov, 0)}));
-    else SetOne(&i, Const(Type::kI1, 0));
+    if (name == "shared")
+      SetOne(&i, is(isa::IntPredicate::kEq, kind, isa::kProvShared));
+    else if (name == "local")
+      SetOne(&i, is(isa::IntPredicate::kEq, kind, isa::kProvLocal));
+    else if (name == "global")
+      SetOne(&i, Emit(Op::kAnd, Type::kI1,
+                      {is(isa::IntPredicate::kEq, kind, 0), is(isa::IntPredicate::kNe, prov, 0)}));
+    else
+      SetOne(&i, Const(Type::kI1, 0));
     return true;
   }
   if (name.starts_with("ldg.global.") || name.starts_with("ldu.global.")) {
@@ -280,7 +347,8 @@ bool FunctionLowering::NvvmIntrinsic(llvm::CallInst& i, llvm::StringRef name) {
     module_.Flatten(i.getType(), 0, &leaves);
     const auto* align = dyn_cast<llvm::ConstantInt>(i.getArgOperand(1));
     const auto count = static_cast<uint32_t>(leaves.size());
-    const uint32_t first = LoadScalars(mode, leaves[0].type, count, align == nullptr ? 1 : align->getZExtValue(), 0);
+    const uint32_t first =
+        LoadScalars(mode, leaves[0].type, count, align == nullptr ? 1 : align->getZExtValue(), 0);
     Regs result;
     for (uint32_t n = 0; n < count; ++n) result.push_back(first + n);
     if (leaves[0].pointer) result.push_back(Emit(Op::kProvOf, Type::kI32, {first}));
@@ -288,12 +356,17 @@ bool FunctionLowering::NvvmIntrinsic(llvm::CallInst& i, llvm::StringRef name) {
     return true;
   }
   static const std::map<llvm::StringRef, std::pair<Op, unsigned>> kSimple = {
-      {"mulhi.i", {Op::kSMulHi, 2}}, {"mulhi.ui", {Op::kUMulHi, 2}}, {"mulhi.ll", {Op::kSMulHi, 2}}, {"mulhi.ull", {Op::kUMulHi, 2}},
-      {"prmt", {Op::kBytePermute, 3}}, {"fmin.f", {Op::kFMin, 2}}, {"fmax.f", {Op::kFMax, 2}}, {"fmin.d", {Op::kFMin, 2}},
-      {"fmax.d", {Op::kFMax, 2}}, {"fabs.f", {Op::kFAbs, 1}}, {"fabs.d", {Op::kFAbs, 1}}, {"sqrt.f", {Op::kFSqrt, 1}},
-      {"sqrt.rn.f", {Op::kFSqrt, 1}}, {"sqrt.rn.d", {Op::kFSqrt, 1}}, {"fma.rn.f", {Op::kFma, 3}}, {"fma.rn.d", {Op::kFma, 3}},
-      {"add.rn.f", {Op::kFAdd, 2}}, {"add.rn.d", {Op::kFAdd, 2}}, {"mul.rn.f", {Op::kFMul, 2}}, {"mul.rn.d", {Op::kFMul, 2}},
-      {"div.rn.f", {Op::kFDiv, 2}}, {"div.rn.d", {Op::kFDiv, 2}}};
+      {"mulhi.i", {Op::kSMulHi, 2}},   {"mulhi.ui", {Op::kUMulHi, 2}},
+      {"mulhi.ll", {Op::kSMulHi, 2}},  {"mulhi.ull", {Op::kUMulHi, 2}},
+      {"prmt", {Op::kBytePermute, 3}}, {"fmin.f", {Op::kFMin, 2}},
+      {"fmax.f", {Op::kFMax, 2}},      {"fmin.d", {Op::kFMin, 2}},
+      {"fmax.d", {Op::kFMax, 2}},      {"fabs.f", {Op::kFAbs, 1}},
+      {"fabs.d", {Op::kFAbs, 1}},      {"sqrt.f", {Op::kFSqrt, 1}},
+      {"sqrt.rn.f", {Op::kFSqrt, 1}},  {"sqrt.rn.d", {Op::kFSqrt, 1}},
+      {"fma.rn.f", {Op::kFma, 3}},     {"fma.rn.d", {Op::kFma, 3}},
+      {"add.rn.f", {Op::kFAdd, 2}},    {"add.rn.d", {Op::kFAdd, 2}},
+      {"mul.rn.f", {Op::kFMul, 2}},    {"mul.rn.d", {Op::kFMul, 2}},
+      {"div.rn.f", {Op::kFDiv, 2}},    {"div.rn.d", {Op::kFDiv, 2}}};
   if (const auto it = kSimple.find(name); it != kSimple.end()) {
     Elementwise(i, it->second.first, it->second.second);
     return true;
@@ -310,7 +383,9 @@ bool FunctionLowering::KuafuAtomic(llvm::CallInst& i, llvm::StringRef name) {
   llvm::SmallVector<llvm::StringRef, 4> parts;
   name.split(parts, '_');
   if (parts.size() != 3) return false;
-  const isa::Scope scope = parts[2] == "cta" ? isa::Scope::kBlock : parts[2] == "gpu" ? isa::Scope::kDevice : isa::Scope::kSystem;
+  const isa::Scope scope = parts[2] == "cta"   ? isa::Scope::kBlock
+                           : parts[2] == "gpu" ? isa::Scope::kDevice
+                                               : isa::Scope::kSystem;
   const bool real = parts[1].starts_with("f") || parts[1].starts_with("b");
   const bool is_signed = parts[1].starts_with("i");
   const AddressMode mode = Mode(i.getArgOperand(0));
@@ -325,19 +400,31 @@ bool FunctionLowering::KuafuAtomic(llvm::CallInst& i, llvm::StringRef name) {
     return true;
   }
   isa::AtomicOp op;
-  if (parts[0] == "add") op = real ? isa::AtomicOp::kFAdd : isa::AtomicOp::kAdd;
-  else if (parts[0] == "sub" && !real) op = isa::AtomicOp::kSub;
-  else if (parts[0] == "min") op = real ? isa::AtomicOp::kFMin : is_signed ? isa::AtomicOp::kSMin : isa::AtomicOp::kUMin;
-  else if (parts[0] == "max") op = real ? isa::AtomicOp::kFMax : is_signed ? isa::AtomicOp::kSMax : isa::AtomicOp::kUMax;
-  else if (parts[0] == "and") op = isa::AtomicOp::kAnd;
-  else if (parts[0] == "or") op = isa::AtomicOp::kOr;
-  else if (parts[0] == "xor") op = isa::AtomicOp::kXor;
-  else if (parts[0] == "exch") op = isa::AtomicOp::kXchg;
-  else if (parts[0] == "inc") op = isa::AtomicOp::kInc;
-  else if (parts[0] == "dec") op = isa::AtomicOp::kDec;
-  else return false;
+  if (parts[0] == "add")
+    op = real ? isa::AtomicOp::kFAdd : isa::AtomicOp::kAdd;
+  else if (parts[0] == "sub" && !real)
+    op = isa::AtomicOp::kSub;
+  else if (parts[0] == "min")
+    op = real ? isa::AtomicOp::kFMin : is_signed ? isa::AtomicOp::kSMin : isa::AtomicOp::kUMin;
+  else if (parts[0] == "max")
+    op = real ? isa::AtomicOp::kFMax : is_signed ? isa::AtomicOp::kSMax : isa::AtomicOp::kUMax;
+  else if (parts[0] == "and")
+    op = isa::AtomicOp::kAnd;
+  else if (parts[0] == "or")
+    op = isa::AtomicOp::kOr;
+  else if (parts[0] == "xor")
+    op = isa::AtomicOp::kXor;
+  else if (parts[0] == "exch")
+    op = isa::AtomicOp::kXchg;
+  else if (parts[0] == "inc")
+    op = isa::AtomicOp::kInc;
+  else if (parts[0] == "dec")
+    op = isa::AtomicOp::kDec;
+  else
+    return false;
   const uint32_t old = i.use_empty() ? kNoReg : NewReg(type);
-  EmitTo(old, Op::kAtomicRmw, type, {address, kNoReg, mode.prov, value}, {.extra = isa::AtomicExtra(op, scope, false, false)});
+  EmitTo(old, Op::kAtomicRmw, type, {address, kNoReg, mode.prov, value},
+         {.extra = isa::AtomicExtra(op, scope, false, false)});
   if (old != kNoReg) SetOne(&i, old);
   return true;
 }
@@ -350,42 +437,56 @@ bool FunctionLowering::KuafuCall(llvm::CallInst& i, llvm::StringRef name) {
   const auto nonzero = [&](uint32_t value) {
     const Type type = out_->registers[value].type;
     if (type == Type::kI1) return value;
-    return Emit(Op::kICmp, Type::kI1, {value, Const(type, 0)}, {.aux = static_cast<uint8_t>(type), .imm = static_cast<int64_t>(isa::IntPredicate::kNe)});
+    return Emit(
+        Op::kICmp, Type::kI1, {value, Const(type, 0)},
+        {.aux = static_cast<uint8_t>(type), .imm = static_cast<int64_t>(isa::IntPredicate::kNe)});
   };
   // Results of warp operations are never uniform, so Emit gives them per-lane registers.
-  static const std::map<llvm::StringRef, isa::ShflKind> kShuffles = {{"shfl_idx_i32", isa::ShflKind::kIdx},
-                                                                     {"shfl_up_i32", isa::ShflKind::kUp},
-                                                                     {"shfl_down_i32", isa::ShflKind::kDown},
-                                                                     {"shfl_xor_i32", isa::ShflKind::kXor}};
+  static const std::map<llvm::StringRef, isa::ShflKind> kShuffles = {
+      {"shfl_idx_i32", isa::ShflKind::kIdx},
+      {"shfl_up_i32", isa::ShflKind::kUp},
+      {"shfl_down_i32", isa::ShflKind::kDown},
+      {"shfl_xor_i32", isa::ShflKind::kXor}};
   if (const auto it = kShuffles.find(name); it != kShuffles.end()) {
-    SetOne(&i, Emit(Op::kShfl, Type::kI32, {arg(0), arg(1), arg(2), arg(3)}, {.extra = static_cast<uint32_t>(it->second)}));
+    SetOne(&i, Emit(Op::kShfl, Type::kI32, {arg(0), arg(1), arg(2), arg(3)},
+                    {.extra = static_cast<uint32_t>(it->second)}));
     return true;
   }
   static const std::map<llvm::StringRef, isa::VoteKind> kVotes = {
-      {"vote_any", isa::VoteKind::kAny}, {"vote_all", isa::VoteKind::kAll}, {"vote_uni", isa::VoteKind::kUni}};
+      {"vote_any", isa::VoteKind::kAny},
+      {"vote_all", isa::VoteKind::kAll},
+      {"vote_uni", isa::VoteKind::kUni}};
   if (const auto it = kVotes.find(name); it != kVotes.end()) {
-    const uint32_t vote = Emit(Op::kVote, Type::kI1, {arg(0), nonzero(arg(1))}, {.extra = static_cast<uint32_t>(it->second)});
+    const uint32_t vote = Emit(Op::kVote, Type::kI1, {arg(0), nonzero(arg(1))},
+                               {.extra = static_cast<uint32_t>(it->second)});
     SetOne(&i, Convert(vote, ScalarType(i.getType()), Op::kZExt));
     return true;
   }
   static const std::map<llvm::StringRef, isa::ReduxKind> kReductions = {
-      {"reduce_add_i32", isa::ReduxKind::kAdd},  {"reduce_add_u32", isa::ReduxKind::kAdd},  {"reduce_min_i32", isa::ReduxKind::kSMin},
-      {"reduce_max_i32", isa::ReduxKind::kSMax}, {"reduce_min_u32", isa::ReduxKind::kUMin}, {"reduce_max_u32", isa::ReduxKind::kUMax},
-      {"reduce_and_u32", isa::ReduxKind::kAnd},  {"reduce_or_u32", isa::ReduxKind::kOr},    {"reduce_xor_u32", isa::ReduxKind::kXor}};
+      {"reduce_add_i32", isa::ReduxKind::kAdd},  {"reduce_add_u32", isa::ReduxKind::kAdd},
+      {"reduce_min_i32", isa::ReduxKind::kSMin}, {"reduce_max_i32", isa::ReduxKind::kSMax},
+      {"reduce_min_u32", isa::ReduxKind::kUMin}, {"reduce_max_u32", isa::ReduxKind::kUMax},
+      {"reduce_and_u32", isa::ReduxKind::kAnd},  {"reduce_or_u32", isa::ReduxKind::kOr},
+      {"reduce_xor_u32", isa::ReduxKind::kXor}};
   if (const auto it = kReductions.find(name); it != kReductions.end()) {
-    SetOne(&i, Emit(Op::kRedux, Type::kI32, {arg(0), arg(1)}, {.extra = static_cast<uint32_t>(it->second)}));
+    SetOne(&i, Emit(Op::kRedux, Type::kI32, {arg(0), arg(1)},
+                    {.extra = static_cast<uint32_t>(it->second)}));
     return true;
   }
   if (name == "ballot" || name == "ballot_hi") {
-    SetOne(&i, Emit(Op::kBallot, Type::kI64, {arg(0), nonzero(arg(1))}, {.imm = name == "ballot_hi"}));
+    SetOne(&i,
+           Emit(Op::kBallot, Type::kI64, {arg(0), nonzero(arg(1))}, {.imm = name == "ballot_hi"}));
   } else if (name == "activemask" || name == "activemask_hi") {
     SetOne(&i, Emit(Op::kActiveMask, Type::kI64, {}, {.imm = name == "activemask_hi"}));
   } else if (name.starts_with("match_any_") || name.starts_with("match_all_")) {
     const uint32_t value = arg(1);
     const bool all = name.starts_with("match_all_");
-    const uint32_t mask = Emit(all ? Op::kMatchAll : Op::kMatchAny, Type::kI64, {arg(0), value}, {.aux = static_cast<uint8_t>(out_->registers[value].type)});
+    const uint32_t mask = Emit(all ? Op::kMatchAll : Op::kMatchAny, Type::kI64, {arg(0), value},
+                               {.aux = static_cast<uint8_t>(out_->registers[value].type)});
     SetOne(&i, mask);
-    if (all) StoreScalars(Mode(i.getArgOperand(2)), Type::kI32, {Convert(nonzero(mask), Type::kI32, Op::kZExt)}, 4, 0);
+    if (all)
+      StoreScalars(Mode(i.getArgOperand(2)), Type::kI32,
+                   {Convert(nonzero(mask), Type::kI32, Op::kZExt)}, 4, 0);
   } else if (name == "syncwarp") {
     EmitTo(kNoReg, Op::kSyncWarp, Type::kI64, {arg(0)});
   } else if (name == "trap") {
@@ -412,8 +513,10 @@ bool FunctionLowering::RuntimeCall(llvm::CallInst& i, llvm::StringRef name) {
     const Regs format = Get(i.getArgOperand(0)), arguments = Get(i.getArgOperand(1));
     SetOne(&i, Emit(Op::kPrintf, Type::kI32, {format[0], format[1], arguments[0], arguments[1]}));
   } else if (name == "__assertfail" && i.arg_size() == 5) {
-    const uint32_t message = Reg(i.getArgOperand(0)), file = Reg(i.getArgOperand(1)), line = Reg(i.getArgOperand(2));
-    EmitTo(kNoReg, Op::kAssertFail, Type::kI64, {message, file, Reg(i.getArgOperand(3))}, {.extra = line});
+    const uint32_t message = Reg(i.getArgOperand(0)), file = Reg(i.getArgOperand(1)),
+                   line = Reg(i.getArgOperand(2));
+    EmitTo(kNoReg, Op::kAssertFail, Type::kI64, {message, file, Reg(i.getArgOperand(3))},
+           {.extra = line});
   } else if (name == "malloc" && i.arg_size() == 1) {
     const uint32_t address = Emit(Op::kMalloc, Type::kI64, {Reg(i.getArgOperand(0))});
     Set(&i, {address, Emit(Op::kProvOf, Type::kI32, {address})});

@@ -68,7 +68,8 @@ uint32_t MaxThreads(const llvm::Function& f) {
 
 }  // namespace
 
-FunctionLowering::FunctionLowering(ModuleLowering& module, llvm::Function& function, isa::Function* out)
+FunctionLowering::FunctionLowering(ModuleLowering& module, llvm::Function& function,
+                                   isa::Function* out)
     : module_(module), function_(function), out_(out) {}
 
 void FunctionLowering::Run() {
@@ -76,7 +77,8 @@ void FunctionLowering::Run() {
   out_->pretty = llvm::demangle(out_->name);
   out_->is_kernel = module_.IsKernel(&function_);
   if (llvm::DISubprogram* info = function_.getSubprogram()) {
-    location_ = llvm::DILocation::get(function_.getContext(), info->getLine(), 1, function_.getSubprogram());
+    location_ = llvm::DILocation::get(function_.getContext(), info->getLine(), 1,
+                                      function_.getSubprogram());
     out_->line = module_.LineOf(location_);
   }
   out_->max_threads = MaxThreads(function_);
@@ -88,7 +90,8 @@ void FunctionLowering::Run() {
   for (size_t n = 0; n < order.size(); ++n) {
     llvm::BasicBlock* block = order[n];
     block_at_[block] = static_cast<uint32_t>(out_->code.size());
-    // Critical edges are split: a block behind a branch has one predecessor and makes the moves itself.
+    // Critical edges are split: a block behind a branch has one predecessor and makes the moves
+    // itself.
     llvm::BasicBlock* from = block->getSinglePredecessor();
     if (from != nullptr && from->getSingleSuccessor() == nullptr) EdgeMoves(*from, *block);
     for (llvm::Instruction& i : *block) {
@@ -114,7 +117,8 @@ void FunctionLowering::Parameters() {
   for (llvm::Argument& arg : function_.args()) {
     if (!out_->is_kernel) {
       llvm::SmallVector<Leaf, 4> leaves;
-      if (!module_.Flatten(arg.getType(), 0, &leaves)) Fail("a parameter of " + out_->pretty + " has a type that is not supported");
+      if (!module_.Flatten(arg.getType(), 0, &leaves))
+        Fail("a parameter of " + out_->pretty + " has a type that is not supported");
       Regs regs;
       for (const Leaf& leaf : leaves) {
         regs.push_back(NewReg(leaf.type));
@@ -127,7 +131,8 @@ void FunctionLowering::Parameters() {
     llvm::Type* type = arg.hasByValAttr() ? arg.getParamByValType() : arg.getType();
     const llvm::DataLayout& layout = module_.layout();
     const uint64_t bytes = layout.getTypeAllocSize(type);
-    const uint64_t align = arg.hasByValAttr() ? arg.getParamAlign().valueOrOne().value() : layout.getABITypeAlign(type).value();
+    const uint64_t align = arg.hasByValAttr() ? arg.getParamAlign().valueOrOne().value()
+                                              : layout.getABITypeAlign(type).value();
     offset = (offset + align - 1) / align * align;
     isa::Param param;
     param.name = arg.getName().str();
@@ -137,11 +142,14 @@ void FunctionLowering::Parameters() {
     param.is_pointer = arg.getType()->isPointerTy() && !arg.hasByValAttr();
     param.read_only = param.is_pointer && llvm::StringRef(param.type_name).ends_with("const*");
     llvm::SmallVector<Leaf, 4> leaves;
-    if (offset + bytes > 4096) Fail("the parameters of kernel " + out_->pretty + " take more than 4096 bytes");
+    if (offset + bytes > 4096)
+      Fail("the parameters of kernel " + out_->pretty + " take more than 4096 bytes");
     if (arg.hasByValAttr()) {
-      Set(&arg, {Prologue(Op::kParamAddr, Type::kI64, {}, true, static_cast<int64_t>(offset)), Const(Type::kI32, isa::kProvParam)});
+      Set(&arg, {Prologue(Op::kParamAddr, Type::kI64, {}, true, static_cast<int64_t>(offset)),
+                 Const(Type::kI32, isa::kProvParam)});
     } else if (!module_.Flatten(type, 0, &leaves) || leaves.size() != 1) {
-      Fail("parameter " + param.name + " of kernel " + out_->pretty + " has a type that is not supported");
+      Fail("parameter " + param.name + " of kernel " + out_->pretty +
+           " has a type that is not supported");
     } else {
       param.reg = NewReg(leaves[0].type, true);
       if (param.is_pointer) param.prov_reg = NewReg(Type::kI32, true);
@@ -150,12 +158,15 @@ void FunctionLowering::Parameters() {
     offset += bytes;
     out_->params.push_back(std::move(param));
   }
-  if (!out_->is_kernel) out_->result_count = function_.getReturnType()->isVoidTy() ? 0 : module_.RegCount(function_.getReturnType());
+  if (!out_->is_kernel)
+    out_->result_count =
+        function_.getReturnType()->isVoidTy() ? 0 : module_.RegCount(function_.getReturnType());
 }
 
-// Reverse post-order in which every loop is contiguous: inside a region (a loop or the whole function) each
-// inner loop counts as one node. The interpreter runs the lowest pc first; were the exit of a loop placed
-// before part of its body, lanes that leave early would run ahead instead of waiting for the others.
+// Reverse post-order in which every loop is contiguous: inside a region (a loop or the whole
+// function) each inner loop counts as one node. The interpreter runs the lowest pc first; were the
+// exit of a loop placed before part of its body, lanes that leave early would run ahead instead of
+// waiting for the others.
 void FunctionLowering::OrderBlocks(std::vector<llvm::BasicBlock*>* order) {
   llvm::DominatorTree dominators(function_);
   llvm::LoopInfo loops(dominators);
@@ -189,7 +200,8 @@ void FunctionLowering::OrderBlocks(std::vector<llvm::BasicBlock*>* order) {
         targets.assign(llvm::succ_begin(node), llvm::succ_end(node));
       }
       for (llvm::BasicBlock* target : targets) {
-        if (region.loop != nullptr && (!region.loop->contains(target) || target == region.entry)) continue;
+        if (region.loop != nullptr && (!region.loop->contains(target) || target == region.entry))
+          continue;
         llvm::Loop* target_loop = child_of(target, region.loop);
         frame.successors.push_back(target_loop != nullptr ? target_loop->getHeader() : target);
       }
@@ -253,7 +265,8 @@ void FunctionLowering::EdgeMoves(llvm::BasicBlock& from, llvm::BasicBlock& to) {
   while (!moves.empty()) {
     bool progress = false;
     for (size_t n = 0; n < moves.size(); ++n) {
-      const bool blocked = std::any_of(moves.begin(), moves.end(), [&](const auto& m) { return m.second == moves[n].first; });
+      const bool blocked = std::any_of(moves.begin(), moves.end(),
+                                       [&](const auto& m) { return m.second == moves[n].first; });
       if (blocked) continue;
       EmitTo(moves[n].first, Op::kMov, out_->registers[moves[n].first].type, {moves[n].second});
       moves.erase(moves.begin() + static_cast<ptrdiff_t>(n));
@@ -316,11 +329,12 @@ void FunctionLowering::Finish() {
   out_->code.insert(out_->code.begin(), prologue_.begin(), prologue_.end());
   out_->frame_bytes = (out_->frame_bytes + 15) / 16 * 16;
   if (out_->frame_bytes > isa::kMaxFrameBytes) {
-    Fail("the local variables of " + out_->pretty + " take " + std::to_string(out_->frame_bytes) + " bytes per thread, the limit is " +
-         std::to_string(isa::kMaxFrameBytes));
+    Fail("the local variables of " + out_->pretty + " take " + std::to_string(out_->frame_bytes) +
+         " bytes per thread, the limit is " + std::to_string(isa::kMaxFrameBytes));
   }
   if (out_->registers.size() > isa::kMaxRegisters || out_->code.size() > isa::kMaxInstructions) {
-    Fail("function " + out_->pretty + " is too large: " + std::to_string(out_->code.size()) + " instructions; unroll less");
+    Fail("function " + out_->pretty + " is too large: " + std::to_string(out_->code.size()) +
+         " instructions; unroll less");
   }
 }
 
@@ -335,7 +349,8 @@ uint32_t FunctionLowering::NewRun(Type type, uint32_t count) {
   return first;
 }
 
-void FunctionLowering::EmitTo(uint32_t dst, Op op, Type type, std::initializer_list<uint32_t> operands, InstOptions options) {
+void FunctionLowering::EmitTo(uint32_t dst, Op op, Type type,
+                              std::initializer_list<uint32_t> operands, InstOptions options) {
   isa::Inst i;
   i.op = op;
   i.type = type;
@@ -350,15 +365,18 @@ void FunctionLowering::EmitTo(uint32_t dst, Op op, Type type, std::initializer_l
   out_->code.push_back(i);
 }
 
-uint32_t FunctionLowering::Emit(Op op, Type type, std::initializer_list<uint32_t> operands, InstOptions options) {
+uint32_t FunctionLowering::Emit(Op op, Type type, std::initializer_list<uint32_t> operands,
+                                InstOptions options) {
   bool uniform = op < Op::kSpecial || op == Op::kLea || op == Op::kProvOf;
   for (uint32_t reg : operands) uniform = uniform && (reg == kNoReg || Uniform(reg));
-  const uint32_t dst = NewReg(op == Op::kICmp || op == Op::kFCmp || op == Op::kVote ? Type::kI1 : type, uniform);
+  const uint32_t dst =
+      NewReg(op == Op::kICmp || op == Op::kFCmp || op == Op::kVote ? Type::kI1 : type, uniform);
   EmitTo(dst, op, type, operands, options);
   return dst;
 }
 
-uint32_t FunctionLowering::Prologue(Op op, Type type, std::initializer_list<uint32_t> operands, bool uniform, int64_t imm) {
+uint32_t FunctionLowering::Prologue(Op op, Type type, std::initializer_list<uint32_t> operands,
+                                    bool uniform, int64_t imm) {
   const uint32_t first = operands.size() == 0 ? kNoReg : *operands.begin();
   const auto [it, added] = prologue_cache_.try_emplace({static_cast<int>(op), first, imm}, 0);
   if (!added) return it->second;
@@ -386,7 +404,8 @@ uint32_t FunctionLowering::Const(Type type, uint64_t bits) {
 }
 
 uint32_t FunctionLowering::Special(isa::SpecialReg which) {
-  const bool lane = which <= isa::SpecialReg::kTidZ || which == isa::SpecialReg::kLaneId || which == isa::SpecialReg::kWarpId;
+  const bool lane = which <= isa::SpecialReg::kTidZ || which == isa::SpecialReg::kLaneId ||
+                    which == isa::SpecialReg::kWarpId;
   return Prologue(Op::kSpecial, Type::kI32, {}, !lane, static_cast<int64_t>(which));
 }
 
@@ -426,7 +445,8 @@ Regs FunctionLowering::Get(llvm::Value* value) {
   const auto it = values_.find(value);
   if (it == values_.end()) {
     Fail("internal: a value is used before it is computed");
-    return Regs(std::max(1u, module_.RegCount(value->getType())), Const(ScalarType(value->getType()), 0));
+    return Regs(std::max(1u, module_.RegCount(value->getType())),
+                Const(ScalarType(value->getType()), 0));
   }
   Regs regs = it->second;
   if (value->getType()->isPointerTy() && regs[1] == kNoReg) regs[1] = Prov(value);
@@ -441,47 +461,65 @@ Regs FunctionLowering::ConstantRegs(llvm::Constant* c) {
     }
     if (auto* function = dyn_cast<llvm::Function>(c)) {
       const auto index = module_.FunctionIndex(function);
-      if (!index) Fail("the address of " + llvm::demangle(function->getName().str()) + " is taken, but it has no definition");
-      return {Prologue(Op::kFuncAddr, Type::kI64, {}, true, index.value_or(0)), Const(Type::kI32, isa::kProvNone)};
+      if (!index)
+        Fail("the address of " + llvm::demangle(function->getName().str()) +
+             " is taken, but it has no definition");
+      return {Prologue(Op::kFuncAddr, Type::kI64, {}, true, index.value_or(0)),
+              Const(Type::kI32, isa::kProvNone)};
     }
     if (auto* variable = dyn_cast<llvm::GlobalVariable>(c)) {
       if (const auto shared = module_.SharedIndex(variable)) {
-        return {Prologue(Op::kSharedAddr, Type::kI64, {}, true, *shared), Const(Type::kI32, isa::kProvShared | *shared)};
+        return {Prologue(Op::kSharedAddr, Type::kI64, {}, true, *shared),
+                Const(Type::kI32, isa::kProvShared | *shared)};
       }
-      const uint32_t address = Prologue(Op::kGlobalAddr, Type::kI64, {}, true, module_.GlobalIndex(variable).value_or(0));
+      const uint32_t address = Prologue(Op::kGlobalAddr, Type::kI64, {}, true,
+                                        module_.GlobalIndex(variable).value_or(0));
       return {address, Prologue(Op::kProvOf, Type::kI32, {address}, true, 0)};
     }
     if (auto* gep = dyn_cast<llvm::GEPOperator>(c)) {
       llvm::APInt offset(64, 0);
       if (gep->accumulateConstantOffset(module_.layout(), offset)) {
         const Regs base = Get(gep->getPointerOperand());
-        return {Prologue(Op::kLea, Type::kI64, {base[0]}, true, isa::Inst::PackMem(static_cast<int32_t>(offset.getSExtValue()), 0, 0, 0)), base[1]};
+        return {Prologue(Op::kLea, Type::kI64, {base[0]}, true,
+                         isa::Inst::PackMem(static_cast<int32_t>(offset.getSExtValue()), 0, 0, 0)),
+                base[1]};
       }
     }
-    if (auto* cast_op = dyn_cast<llvm::AddrSpaceCastOperator>(c)) return Get(cast_op->getPointerOperand());
-    if (auto* expr = dyn_cast<llvm::ConstantExpr>(c); expr != nullptr && expr->getOpcode() == llvm::Instruction::IntToPtr) {
+    if (auto* cast_op = dyn_cast<llvm::AddrSpaceCastOperator>(c))
+      return Get(cast_op->getPointerOperand());
+    if (auto* expr = dyn_cast<llvm::ConstantExpr>(c);
+        expr != nullptr && expr->getOpcode() == llvm::Instruction::IntToPtr) {
       const uint32_t address = Reg(expr->getOperand(0));
       return {address, Prologue(Op::kProvOf, Type::kI32, {address}, true, 0)};
     }
     Fail("a constant address of this form is not supported");
     return {Const(Type::kI64, 0), Const(Type::kI32, isa::kProvNone)};
   }
-  if (auto* number = dyn_cast<llvm::ConstantInt>(c); number != nullptr && number->getBitWidth() <= 64) {
+  if (auto* number = dyn_cast<llvm::ConstantInt>(c);
+      number != nullptr && number->getBitWidth() <= 64) {
     return {Const(ScalarType(type), number->getZExtValue())};
   }
-  if (auto* real = dyn_cast<llvm::ConstantFP>(c); real != nullptr && type->getPrimitiveSizeInBits() <= 64) {
+  if (auto* real = dyn_cast<llvm::ConstantFP>(c);
+      real != nullptr && type->getPrimitiveSizeInBits() <= 64) {
     return {Const(ScalarType(type), real->getValueAPF().bitcastToAPInt().getZExtValue())};
   }
-  if (auto* expr = dyn_cast<llvm::ConstantExpr>(c); expr != nullptr && expr->getOpcode() == llvm::Instruction::PtrToInt && type->isIntegerTy(64)) {
+  if (auto* expr = dyn_cast<llvm::ConstantExpr>(c);
+      expr != nullptr && expr->getOpcode() == llvm::Instruction::PtrToInt &&
+      type->isIntegerTy(64)) {
     return {Reg(expr->getOperand(0))};
   }
   llvm::SmallVector<Leaf, 8> leaves;
   if (!module_.Flatten(type, 0, &leaves)) Fail("a constant of this type is not supported");
   Regs regs;
-  if (llvm::isa<llvm::UndefValue>(c) || llvm::isa<llvm::ConstantAggregateZero>(c) || leaves.size() <= 1) {
-    const bool known = llvm::isa<llvm::UndefValue>(c) || llvm::isa<llvm::ConstantAggregateZero>(c) || type->isAggregateType() || type->isVectorTy();
+  if (llvm::isa<llvm::UndefValue>(c) || llvm::isa<llvm::ConstantAggregateZero>(c) ||
+      leaves.size() <= 1) {
+    const bool known = llvm::isa<llvm::UndefValue>(c) ||
+                       llvm::isa<llvm::ConstantAggregateZero>(c) || type->isAggregateType() ||
+                       type->isVectorTy();
     if (!known) Fail("a constant expression of this form is not supported");
-    if (known && leaves.size() == 1 && c->getAggregateElement(0u) != nullptr && !llvm::isa<llvm::UndefValue>(c)) return Get(c->getAggregateElement(0u));
+    if (known && leaves.size() == 1 && c->getAggregateElement(0u) != nullptr &&
+        !llvm::isa<llvm::UndefValue>(c))
+      return Get(c->getAggregateElement(0u));
     for (const Leaf& leaf : leaves) {
       regs.push_back(Const(leaf.type, 0));
       if (leaf.pointer) regs.push_back(Const(Type::kI32, 0));
@@ -525,7 +563,8 @@ llvm::Value* FunctionLowering::ProvRoot(llvm::Value* pointer) {
     if (auto* phi = dyn_cast<llvm::PHINode>(v)) {
       inputs.append(phi->value_op_begin(), phi->value_op_end());
     } else {
-      inputs = {cast<llvm::SelectInst>(v)->getTrueValue(), cast<llvm::SelectInst>(v)->getFalseValue()};
+      inputs = {cast<llvm::SelectInst>(v)->getTrueValue(),
+                cast<llvm::SelectInst>(v)->getFalseValue()};
     }
     for (llvm::Value* input : inputs) {
       llvm::Value* next = step(input);

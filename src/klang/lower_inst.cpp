@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic, conversions, vectors, aggregates and control flow. Vector operations are taken apart here.
+// Arithmetic, conversions, vectors, aggregates and control flow. Vector operations are taken apart
+// here.
 #include <llvm/IR/Constants.h>
 
 #include "klang/lower.h"
@@ -37,12 +38,14 @@ void FunctionLowering::Instruction(llvm::Instruction& i) {
     case llvm::Instruction::Fence: {
       const auto& fence = cast<llvm::FenceInst>(i);
       if (fence.getSyncScopeID() == llvm::SyncScope::SingleThread) return;
-      EmitTo(kNoReg, Op::kFence, Type::kI32, {}, {.imm = static_cast<int64_t>(isa::Scope::kSystem)});
+      EmitTo(kNoReg, Op::kFence, Type::kI32, {},
+             {.imm = static_cast<int64_t>(isa::Scope::kSystem)});
       return;
     }
     case llvm::Instruction::FNeg: {
       Regs result;
-      for (uint32_t reg : Get(i.getOperand(0))) result.push_back(Emit(Op::kFNeg, ScalarType(i.getType()), {reg}));
+      for (uint32_t reg : Get(i.getOperand(0)))
+        result.push_back(Emit(Op::kFNeg, ScalarType(i.getType()), {reg}));
       return Set(&i, std::move(result));
     }
     case llvm::Instruction::Select:
@@ -51,18 +54,22 @@ void FunctionLowering::Instruction(llvm::Instruction& i) {
     case llvm::Instruction::ShuffleVector: return VectorInstruction(i);
     case llvm::Instruction::ExtractValue:
     case llvm::Instruction::InsertValue: return Aggregate(i);
-    default: Fail(std::string("the operation ") + i.getOpcodeName() + " is not supported in device code");
+    default:
+      Fail(std::string("the operation ") + i.getOpcodeName() + " is not supported in device code");
   }
 }
 
 void FunctionLowering::Binary(llvm::BinaryOperator& i) {
   static constexpr std::pair<unsigned, Op> kOps[] = {
-      {llvm::Instruction::Add, Op::kAdd},   {llvm::Instruction::Sub, Op::kSub},   {llvm::Instruction::Mul, Op::kMul},
-      {llvm::Instruction::UDiv, Op::kUDiv}, {llvm::Instruction::SDiv, Op::kSDiv}, {llvm::Instruction::URem, Op::kURem},
-      {llvm::Instruction::SRem, Op::kSRem}, {llvm::Instruction::And, Op::kAnd},   {llvm::Instruction::Or, Op::kOr},
-      {llvm::Instruction::Xor, Op::kXor},   {llvm::Instruction::Shl, Op::kShl},   {llvm::Instruction::LShr, Op::kLShr},
-      {llvm::Instruction::AShr, Op::kAShr}, {llvm::Instruction::FAdd, Op::kFAdd}, {llvm::Instruction::FSub, Op::kFSub},
-      {llvm::Instruction::FMul, Op::kFMul}, {llvm::Instruction::FDiv, Op::kFDiv}, {llvm::Instruction::FRem, Op::kFRem}};
+      {llvm::Instruction::Add, Op::kAdd},   {llvm::Instruction::Sub, Op::kSub},
+      {llvm::Instruction::Mul, Op::kMul},   {llvm::Instruction::UDiv, Op::kUDiv},
+      {llvm::Instruction::SDiv, Op::kSDiv}, {llvm::Instruction::URem, Op::kURem},
+      {llvm::Instruction::SRem, Op::kSRem}, {llvm::Instruction::And, Op::kAnd},
+      {llvm::Instruction::Or, Op::kOr},     {llvm::Instruction::Xor, Op::kXor},
+      {llvm::Instruction::Shl, Op::kShl},   {llvm::Instruction::LShr, Op::kLShr},
+      {llvm::Instruction::AShr, Op::kAShr}, {llvm::Instruction::FAdd, Op::kFAdd},
+      {llvm::Instruction::FSub, Op::kFSub}, {llvm::Instruction::FMul, Op::kFMul},
+      {llvm::Instruction::FDiv, Op::kFDiv}, {llvm::Instruction::FRem, Op::kFRem}};
   Op op = Op::kTrap;
   for (const auto& [opcode, mapped] : kOps) {
     if (opcode == i.getOpcode()) op = mapped;
@@ -74,7 +81,8 @@ void FunctionLowering::Binary(llvm::BinaryOperator& i) {
   if (type == Type::kI1 && op == Op::kMul) op = Op::kAnd;
   const uint32_t extra = checked_.contains(&i) ? isa::kCheckOverflow : 0;
   Regs result;
-  for (size_t n = 0; n < a.size(); ++n) result.push_back(Emit(op, type, {a[n], b[n]}, {.extra = extra}));
+  for (size_t n = 0; n < a.size(); ++n)
+    result.push_back(Emit(op, type, {a[n], b[n]}, {.extra = extra}));
   Set(&i, std::move(result));
 }
 
@@ -107,19 +115,26 @@ void FunctionLowering::Cast(llvm::CastInst& i) {
       }
       // Between scalars and vectors of another width: glued and cut as integers, low parts first.
       const auto integer = [](int bytes) {
-        return bytes == 1 ? Type::kI8 : bytes == 2 ? Type::kI16 : bytes == 4 ? Type::kI32 : Type::kI64;
+        return bytes == 1   ? Type::kI8
+               : bytes == 2 ? Type::kI16
+               : bytes == 4 ? Type::kI32
+                            : Type::kI64;
       };
       const int from_bytes = isa::TypeBytes(from), to_bytes = isa::TypeBytes(to);
-      if (from == Type::kI1 || to == Type::kI1) return Fail("a bit cast of a vector of booleans is not supported");
+      if (from == Type::kI1 || to == Type::kI1)
+        return Fail("a bit cast of a vector of booleans is not supported");
       Regs result;
       if (from_bytes < to_bytes) {
         const auto ratio = static_cast<size_t>(to_bytes / from_bytes);
         for (size_t n = 0; n + ratio <= source.size(); n += ratio) {
           uint32_t whole = kNoReg;
           for (size_t part = 0; part < ratio; ++part) {
-            uint32_t piece = Convert(Convert(source[n + part], integer(from_bytes), Op::kBitcast), integer(to_bytes), Op::kZExt);
+            uint32_t piece = Convert(Convert(source[n + part], integer(from_bytes), Op::kBitcast),
+                                     integer(to_bytes), Op::kZExt);
             if (part > 0) {
-              piece = Emit(Op::kShl, integer(to_bytes), {piece, Const(integer(to_bytes), part * 8 * static_cast<size_t>(from_bytes))});
+              piece = Emit(
+                  Op::kShl, integer(to_bytes),
+                  {piece, Const(integer(to_bytes), part * 8 * static_cast<size_t>(from_bytes))});
               piece = Emit(Op::kOr, integer(to_bytes), {whole, piece});
             }
             whole = piece;
@@ -132,7 +147,10 @@ void FunctionLowering::Cast(llvm::CastInst& i) {
           const uint32_t whole = Convert(reg, integer(from_bytes), Op::kBitcast);
           for (int part = 0; part < ratio; ++part) {
             uint32_t piece = whole;
-            if (part > 0) piece = Emit(Op::kLShr, integer(from_bytes), {whole, Const(integer(from_bytes), static_cast<uint64_t>(part * 8 * to_bytes))});
+            if (part > 0)
+              piece = Emit(
+                  Op::kLShr, integer(from_bytes),
+                  {whole, Const(integer(from_bytes), static_cast<uint64_t>(part * 8 * to_bytes))});
             piece = Convert(piece, integer(to_bytes), Op::kTrunc);
             result.push_back(Convert(piece, to, Op::kBitcast));
           }
@@ -143,7 +161,8 @@ void FunctionLowering::Cast(llvm::CastInst& i) {
     default: return Fail(std::string("the conversion ") + i.getOpcodeName() + " is not supported");
   }
   Regs result;
-  for (uint32_t reg : source) result.push_back(Emit(op, to, {reg}, {.aux = static_cast<uint8_t>(from)}));
+  for (uint32_t reg : source)
+    result.push_back(Emit(op, to, {reg}, {.aux = static_cast<uint8_t>(from)}));
   Set(&i, std::move(result));
 }
 
@@ -152,10 +171,12 @@ void FunctionLowering::Compare(llvm::CmpInst& i) {
   const Regs a = Get(left), b = Get(i.getOperand(1));
   const bool real = llvm::isa<llvm::FCmpInst>(i);
   const int base = real ? llvm::CmpInst::FIRST_FCMP_PREDICATE : llvm::CmpInst::FIRST_ICMP_PREDICATE;
-  const InstOptions options{.aux = static_cast<uint8_t>(ScalarType(left->getType())), .imm = static_cast<int>(i.getPredicate()) - base};
+  const InstOptions options{.aux = static_cast<uint8_t>(ScalarType(left->getType())),
+                            .imm = static_cast<int>(i.getPredicate()) - base};
   const size_t step = left->getType()->isPtrOrPtrVectorTy() ? 2 : 1;  // provenance is not compared
   Regs result;
-  for (size_t n = 0; n < a.size(); n += step) result.push_back(Emit(real ? Op::kFCmp : Op::kICmp, Type::kI1, {a[n], b[n]}, options));
+  for (size_t n = 0; n < a.size(); n += step)
+    result.push_back(Emit(real ? Op::kFCmp : Op::kICmp, Type::kI1, {a[n], b[n]}, options));
   Set(&i, std::move(result));
 }
 
@@ -180,7 +201,8 @@ void FunctionLowering::Terminator(llvm::Instruction& i) {
     }
     return EmitTo(kNoReg, Op::kRet, Type::kI32, {}, {.extra = list});
   }
-  if (llvm::isa<llvm::UnreachableInst>(i)) return EmitTo(kNoReg, Op::kTrap, Type::kI32, {}, {.imm = 1});
+  if (llvm::isa<llvm::UnreachableInst>(i))
+    return EmitTo(kNoReg, Op::kTrap, Type::kI32, {}, {.imm = 1});
   Fail(std::string("the control flow ") + i.getOpcodeName() + " is not supported in device code");
   EmitTo(kNoReg, Op::kTrap, Type::kI32, {}, {.imm = 1});
 }
@@ -194,7 +216,9 @@ void FunctionLowering::VectorInstruction(llvm::Instruction& i) {
     if (i.getType()->isPointerTy()) {
       const uint32_t address = Emit(Op::kSelect, Type::kI64, {condition[0], a[0], b[0]});
       const bool own = ProvRoot(&i) == &i;
-      const uint32_t prov = own ? (a[1] == b[1] ? a[1] : Emit(Op::kSelect, Type::kI32, {condition[0], a[1], b[1]})) : kNoReg;
+      const uint32_t prov =
+          own ? (a[1] == b[1] ? a[1] : Emit(Op::kSelect, Type::kI32, {condition[0], a[1], b[1]}))
+              : kNoReg;
       return Set(&i, {address, prov});
     }
     Regs result;
@@ -226,17 +250,20 @@ void FunctionLowering::VectorInstruction(llvm::Instruction& i) {
   if (auto* constant = dyn_cast<llvm::ConstantInt>(index_value)) {
     const size_t lane = std::min<uint64_t>(constant->getZExtValue(), lanes - 1);
     if (insert) {
-      std::copy(element.begin(), element.end(), result.begin() + static_cast<ptrdiff_t>(lane * step));
+      std::copy(element.begin(), element.end(),
+                result.begin() + static_cast<ptrdiff_t>(lane * step));
       return Set(&i, std::move(result));
     }
-    return Set(&i, Regs(vector.begin() + static_cast<ptrdiff_t>(lane * step), vector.begin() + static_cast<ptrdiff_t>((lane + 1) * step)));
+    return Set(&i, Regs(vector.begin() + static_cast<ptrdiff_t>(lane * step),
+                        vector.begin() + static_cast<ptrdiff_t>((lane + 1) * step)));
   }
   // A variable index: a chain of selects.
   const uint32_t index = Reg(index_value);
   const Type index_type = out_->registers[index].type;
   Regs extracted(vector.begin(), vector.begin() + static_cast<ptrdiff_t>(step));
   for (unsigned lane = 0; lane < lanes; ++lane) {
-    const uint32_t here = Emit(Op::kICmp, Type::kI1, {index, Const(index_type, lane)}, {.aux = static_cast<uint8_t>(index_type)});
+    const uint32_t here = Emit(Op::kICmp, Type::kI1, {index, Const(index_type, lane)},
+                               {.aux = static_cast<uint8_t>(index_type)});
     for (size_t k = 0; k < step; ++k) {
       uint32_t& slot = insert ? result[lane * step + k] : extracted[k];
       const uint32_t chosen = insert ? element[k] : vector[lane * step + k];

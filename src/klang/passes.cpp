@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The "check" pipeline. It makes the bytecode short (everything inlined, locals in registers, small constant
-// loops unrolled) without moving, merging or deleting any access to memory that another thread could see:
-// no LICM, GVN, GlobalOpt, DSE or MemorySSA, because each of them can optimise a defect away.
-#include <llvm/Analysis/CallGraph.h>
+// The "check" pipeline. It makes the bytecode short (everything inlined, locals in registers, small
+// constant loops unrolled) without moving, merging or deleting any access to memory that another
+// thread could see: no LICM, GVN, GlobalOpt, DSE or MemorySSA, because each of them can optimise a
+// defect away.
 #include <llvm/ADT/SCCIterator.h>
+#include <llvm/Analysis/CallGraph.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
@@ -69,23 +70,27 @@ void CopyByValueArguments(llvm::Module& module) {
       auto* copy = builder.CreateAlloca(arg.getParamByValType(), nullptr, arg.getName());
       copy->setAlignment(align);
       arg.replaceAllUsesWith(copy);
-      builder.CreateMemCpy(copy, align, &arg, align, module.getDataLayout().getTypeAllocSize(arg.getParamByValType()));
+      builder.CreateMemCpy(copy, align, &arg, align,
+                           module.getDataLayout().getTypeAllocSize(arg.getParamByValType()));
     }
   }
 }
 
-// a*b+c with both operations marked `contract` becomes one fma, here and not in a backend, so that every
-// tier computes the same bits.
+// a*b+c with both operations marked `contract` becomes one fma, here and not in a backend, so that
+// every tier computes the same bits.
 void FormFma(llvm::Function& f) {
   const auto product = [](llvm::Value* v) -> llvm::BinaryOperator* {
     auto* mul = dyn_cast<llvm::BinaryOperator>(v);
-    const bool fits = mul != nullptr && mul->getOpcode() == llvm::Instruction::FMul && mul->hasOneUse() && mul->hasAllowContract();
+    const bool fits = mul != nullptr && mul->getOpcode() == llvm::Instruction::FMul &&
+                      mul->hasOneUse() && mul->hasAllowContract();
     return fits ? mul : nullptr;
   };
   for (llvm::BasicBlock& block : f) {
     for (llvm::Instruction& i : llvm::make_early_inc_range(block)) {
       auto* op = dyn_cast<llvm::BinaryOperator>(&i);
-      if (op == nullptr || (op->getOpcode() != llvm::Instruction::FAdd && op->getOpcode() != llvm::Instruction::FSub)) continue;
+      if (op == nullptr || (op->getOpcode() != llvm::Instruction::FAdd &&
+                            op->getOpcode() != llvm::Instruction::FSub))
+        continue;
       if (!op->hasAllowContract()) continue;
       const bool sub = op->getOpcode() == llvm::Instruction::FSub;
       llvm::BinaryOperator* mul = product(op->getOperand(0));
@@ -97,7 +102,8 @@ void FormFma(llvm::Function& f) {
       llvm::Value* c = op->getOperand(first ? 1 : 0);
       if (sub && first) c = builder.CreateFNeg(c);
       if (sub && !first) a = builder.CreateFNeg(a);
-      llvm::Value* fma = builder.CreateIntrinsic(llvm::Intrinsic::fma, {op->getType()}, {a, mul->getOperand(1), c});
+      llvm::Value* fma = builder.CreateIntrinsic(llvm::Intrinsic::fma, {op->getType()},
+                                                 {a, mul->getOperand(1), c});
       op->replaceAllUsesWith(fma);
       op->eraseFromParent();
       mul->eraseFromParent();
@@ -105,14 +111,16 @@ void FormFma(llvm::Function& f) {
   }
 }
 
-// Local variables that may be read before they are written stay in memory, where the interpreter watches every
-// byte; promoted, the read would become `undef` and vanish. Found on a copy of the module: an opaque value is
-// stored into each variable at its birth, and where a use of it outlives promotion there is such a read.
+// Local variables that may be read before they are written stay in memory, where the interpreter
+// watches every byte; promoted, the read would become `undef` and vanish. Found on a copy of the
+// module: an opaque value is stored into each variable at its birth, and where a use of it outlives
+// promotion there is such a read.
 void KeepUninitializedLocals(llvm::Module& module) {
   const auto is_plain = [](llvm::Type* type, const auto& self) -> bool {
     const auto* record = dyn_cast<llvm::StructType>(type);
     if (record == nullptr) return type->isSingleValueType();
-    return record->getNumElements() <= 16 && llvm::all_of(record->elements(), [&](llvm::Type* t) { return self(t, self); });
+    return record->getNumElements() <= 16 &&
+           llvm::all_of(record->elements(), [&](llvm::Type* t) { return self(t, self); });
   };
   llvm::ValueToValueMapTy map;
   const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module, map);
@@ -121,9 +129,12 @@ void KeepUninitializedLocals(llvm::Module& module) {
     if (f.isDeclaration()) continue;
     for (llvm::Instruction& i : f.getEntryBlock()) {
       auto* local = dyn_cast<llvm::AllocaInst>(&i);
-      if (local == nullptr || local->isArrayAllocation() || !is_plain(local->getAllocatedType(), is_plain)) continue;
+      if (local == nullptr || local->isArrayAllocation() ||
+          !is_plain(local->getAllocatedType(), is_plain))
+        continue;
       auto* twin = llvm::cast<llvm::AllocaInst>(static_cast<llvm::Value*>(map[local]));
-      const auto probe = copy->getOrInsertFunction("kuafu.uninit." + std::to_string(probes.size()), twin->getAllocatedType());
+      const auto probe = copy->getOrInsertFunction("kuafu.uninit." + std::to_string(probes.size()),
+                                                   twin->getAllocatedType());
       llvm::IRBuilder<> builder(twin->getNextNode());
       llvm::CallInst* value = builder.CreateCall(probe);
       builder.CreateStore(value, twin);
@@ -146,8 +157,9 @@ void KeepUninitializedLocals(llvm::Module& module) {
   for (llvm::Function& f : *copy) {
     if (!f.isDeclaration()) passes.run(f, functions);
   }
-  const auto keep = module.getOrInsertFunction("__kuafu_keep", llvm::Type::getVoidTy(module.getContext()),
-                                               llvm::PointerType::getUnqual(module.getContext()));
+  const auto keep =
+      module.getOrInsertFunction("__kuafu_keep", llvm::Type::getVoidTy(module.getContext()),
+                                 llvm::PointerType::getUnqual(module.getContext()));
   for (const auto& [local, value] : probes) {
     if (value->use_empty()) continue;
     llvm::IRBuilder<> at(local->getParent()->getTerminator());
@@ -156,7 +168,8 @@ void KeepUninitializedLocals(llvm::Module& module) {
   }
 }
 
-// Declarations of variables are described twice in debug information; the interpreter needs lines only.
+// Declarations of variables are described twice in debug information; the interpreter needs lines
+// only.
 void DropDebugIntrinsics(llvm::Module& module) {
   for (llvm::Function& f : module) {
     for (llvm::BasicBlock& block : f) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages behind Compile, so that clang, LLVM's passes and the lowering are compiled apart: a file that
-// includes clang costs 10-20 s.
+// The stages behind Compile, so that clang, LLVM's passes and the lowering are compiled apart: a
+// file that includes clang costs 10-20 s.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,10 @@ struct LowerInput {
   const CompileRequest* request = nullptr;  // borrowed, lives as long as the call
   std::string user_path;                    // the source as debug information names it
 };
-// LLVM IR to bytecode. What bytecode cannot express is appended to diagnostics; then the module is unusable.
-isa::Module LowerModule(llvm::Module& module, const LowerInput& input, std::vector<Diagnostic>* diagnostics);
+// LLVM IR to bytecode. What bytecode cannot express is appended to diagnostics; then the module is
+// unusable.
+isa::Module LowerModule(llvm::Module& module, const LowerInput& input,
+                        std::vector<Diagnostic>* diagnostics);
 
 // Removes what a lowered function does not need; its code must be valid.
 void Cleanup(isa::Function* function);

@@ -17,18 +17,21 @@ using isa::Type;
 
 constexpr size_t kMaxPrintf = 1u << 20;
 
-template <class T> T As(uint64_t bits) {
+template <class T>
+T As(uint64_t bits) {
   T v;
   std::memcpy(&v, &bits, sizeof v);
   return v;
 }
-template <class T> uint64_t Bits(T v) {
+template <class T>
+uint64_t Bits(T v) {
   uint64_t bits = 0;
   std::memcpy(&bits, &v, sizeof v);
   return bits;
 }
 
-template <class T> uint64_t IntRmw(AtomicOp op, uint64_t old_bits, uint64_t value_bits) {
+template <class T>
+uint64_t IntRmw(AtomicOp op, uint64_t old_bits, uint64_t value_bits) {
   using S = std::make_signed_t<T>;
   T o = As<T>(old_bits), v = As<T>(value_bits);
   switch (op) {
@@ -47,12 +50,14 @@ template <class T> uint64_t IntRmw(AtomicOp op, uint64_t old_bits, uint64_t valu
     default: return old_bits;
   }
 }
-template <class T> uint64_t FloatRmw(AtomicOp op, uint64_t old_bits, uint64_t value_bits) {
+template <class T>
+uint64_t FloatRmw(AtomicOp op, uint64_t old_bits, uint64_t value_bits) {
   using W = typename Wide<T>::type;
   W o = ToFloat(As<T>(old_bits)), v = ToFloat(As<T>(value_bits));
   switch (op) {
     case AtomicOp::kXchg: return value_bits;
-    case AtomicOp::kAdd: case AtomicOp::kFAdd: return Bits(Narrow<T>(W(o + v)));
+    case AtomicOp::kAdd:
+    case AtomicOp::kFAdd: return Bits(Narrow<T>(W(o + v)));
     case AtomicOp::kSub: return Bits(Narrow<T>(W(o - v)));
     case AtomicOp::kFMin: return Bits(Narrow<T>(std::fmin(o, v)));
     case AtomicOp::kFMax: return Bits(Narrow<T>(std::fmax(o, v)));
@@ -105,22 +110,28 @@ void BlockRun::Atomic(const DInst& d, Split& s) {
     }
     uint64_t address = address_[static_cast<size_t>(i)], old_bits = 0;
     std::memcpy(&old_bits, reinterpret_cast<const void*>(address), bytes);
-    Target t = varies ? Resolve(static_cast<uint32_t>(ReadReg(*s.frame, inst.c, lane)), *s.frame) : target;
+    Target t =
+        varies ? Resolve(static_cast<uint32_t>(ReadReg(*s.frame, inst.c, lane)), *s.frame) : target;
     if (launch_.options->sanitize) {
       if (t.kind == Target::Kind::kGlobal || t.kind == Target::Kind::kShared) {
         launch_.shadow->Acquire(address, sync_, lane);
         uint8_t fenced = sync_.fenced[static_cast<size_t>(lane)];
         if (inst.op != Op::kAtomicLoad && (release || fenced != 0)) {
-          bool block_only = t.kind == Target::Kind::kShared || (release ? scope == isa::Scope::kBlock : fenced == 1);
+          bool block_only = t.kind == Target::Kind::kShared ||
+                            (release ? scope == isa::Scope::kBlock : fenced == 1);
           launch_.shadow->Release(address, sync_, !block_only);
         }
       }
-      Access kind = inst.op == Op::kAtomicLoad ? Access::kRead : inst.op == Op::kAtomicStore ? Access::kWrite : Access::kAtomic;
+      Access kind = inst.op == Op::kAtomicLoad    ? Access::kRead
+                    : inst.op == Op::kAtomicStore ? Access::kWrite
+                                                  : Access::kAtomic;
       Note(t, lane, address, bytes, kind, true, false, inst.line);
     }
     uint64_t next = old_bits;
     switch (inst.op) {
-      case Op::kAtomicRmw: next = Rmw(inst.type, op, old_bits, ReadReg(*s.frame, inst.d, lane)); break;
+      case Op::kAtomicRmw:
+        next = Rmw(inst.type, op, old_bits, ReadReg(*s.frame, inst.d, lane));
+        break;
       case Op::kAtomicCas:
         if (old_bits == ReadReg(*s.frame, inst.b, lane)) next = ReadReg(*s.frame, inst.d, lane);
         break;
@@ -130,9 +141,11 @@ void BlockRun::Atomic(const DInst& d, Split& s) {
     if (inst.op != Op::kAtomicLoad) {
       changed = changed || next != old_bits;
       std::memcpy(reinterpret_cast<void*>(address), &next, bytes);
-      if (t.allocation != nullptr && t.allocation->tracked) t.allocation->SetValid(address - t.base, bytes, true);
+      if (t.allocation != nullptr && t.allocation->tracked)
+        t.allocation->SetValid(address - t.base, bytes, true);
     }
-    if (inst.op != Op::kAtomicStore && inst.dst != isa::kNoReg) WriteReg(*s.frame, inst.dst, lane, old_bits);
+    if (inst.op != Op::kAtomicStore && inst.dst != isa::kNoReg)
+      WriteReg(*s.frame, inst.dst, lane, old_bits);
   }
   if (changed) {
     launch_.last_effect = launch_.result.dispatches;
@@ -169,9 +182,13 @@ void BlockRun::AssertFailed(const DInst& d, Split& s) {
   std::string message = ReadString(ReadReg(*s.frame, d.inst.a, lane), 512);
   std::string file = ReadString(ReadReg(*s.frame, d.inst.b, lane), 512);
   std::string function = ReadString(ReadReg(*s.frame, d.inst.c, lane), 512);
-  uint64_t line = d.inst.extra < s.frame->fn->source->registers.size() ? ReadReg(*s.frame, d.inst.extra, lane) : 0;
-  Report(Finding::Kind::kAssertFail, "assertion `" + message + "' failed in " + function + " at " + file + ":" +
-         std::to_string(line), d.inst.line, 0, lane);
+  uint64_t line = d.inst.extra < s.frame->fn->source->registers.size()
+                      ? ReadReg(*s.frame, d.inst.extra, lane)
+                      : 0;
+  Report(Finding::Kind::kAssertFail,
+         "assertion `" + message + "' failed in " + function + " at " + file + ":" +
+             std::to_string(line),
+         d.inst.line, 0, lane);
 }
 
 void BlockRun::DeviceHeap(const DInst& d, Split& s) {
@@ -180,7 +197,8 @@ void BlockRun::DeviceHeap(const DInst& d, Split& s) {
     uint64_t v = ReadReg(*s.frame, d.inst.a, i);
     if (d.inst.op == Op::kMalloc) {
       uint64_t result = 0;
-      if (v <= launch_.options->heap_bytes && launch_.heap_used <= launch_.options->heap_bytes - v) {
+      if (v <= launch_.options->heap_bytes &&
+          launch_.heap_used <= launch_.options->heap_bytes - v) {
         auto got = launch_.memory->Allocate(v, 16, "device malloc", false);
         if (got.ok()) {
           result = reinterpret_cast<uint64_t>(got.value());
@@ -192,12 +210,17 @@ void BlockRun::DeviceHeap(const DInst& d, Split& s) {
     } else if (v != 0) {
       Allocation* entry = launch_.memory->Get(launch_.memory->IdOf(v));
       if (entry == nullptr || !entry->device_heap || !entry->live || entry->base != v) {
-        Report(entry != nullptr && entry->device_heap && entry->base == v ? Finding::Kind::kUseAfterFree : Finding::Kind::kOob,
-               "free() of an address that malloc() in a kernel did not give or that was freed before", d.inst.line, 0, i, v);
+        Report(
+            entry != nullptr && entry->device_heap && entry->base == v
+                ? Finding::Kind::kUseAfterFree
+                : Finding::Kind::kOob,
+            "free() of an address that malloc() in a kernel did not give or that was freed before",
+            d.inst.line, 0, i, v);
         continue;
       }
       size_t bytes = entry->bytes;
-      if (launch_.memory->Free(reinterpret_cast<void*>(v)).ok()) launch_.heap_used -= std::min<uint64_t>(launch_.heap_used, bytes);
+      if (launch_.memory->Free(reinterpret_cast<void*>(v)).ok())
+        launch_.heap_used -= std::min<uint64_t>(launch_.heap_used, bytes);
     }
   }
 }
@@ -211,10 +234,12 @@ void BlockRun::Printf(const DInst& d, Split& s) {
     uint64_t args = d.inst.c == isa::kNoReg ? 0 : ReadReg(*s.frame, d.inst.c, lane);
     uint64_t left = 0, at = 0;
     if (args != 0) {
-      auto provenance = static_cast<uint32_t>(d.inst.d == isa::kNoReg ? 0 : ReadReg(*s.frame, d.inst.d, lane));
+      auto provenance =
+          static_cast<uint32_t>(d.inst.d == isa::kNoReg ? 0 : ReadReg(*s.frame, d.inst.d, lane));
       Target t = Resolve(provenance, *s.frame);
       uint64_t base = t.base + t.lane_stride * static_cast<uint64_t>(lane);
-      if (t.kind != Target::Kind::kNone && args >= base && args - base <= t.end - t.base) left = t.end - t.base - (args - base);
+      if (t.kind != Target::Kind::kNone && args >= base && args - base <= t.end - t.base)
+        left = t.end - t.base - (args - base);
     }
     auto take = [&](uint64_t size) -> uint64_t {
       at = (at + size - 1) / size * size;
@@ -238,7 +263,8 @@ void BlockRun::Printf(const DInst& d, Split& s) {
       std::string spec = "%";
       bool wide = false;
       size_t k = i + 1;
-      for (; k < format.size() && std::strchr("-+ #0123456789.*lhzjtL", format[k]) != nullptr; ++k) {
+      for (; k < format.size() && std::strchr("-+ #0123456789.*lhzjtL", format[k]) != nullptr;
+           ++k) {
         if (format[k] == '*') {
           int width = std::clamp(static_cast<int>(take(4)), -512, 512);
           spec += std::to_string(width);
@@ -262,18 +288,38 @@ void BlockRun::Printf(const DInst& d, Split& s) {
       char conversion = format[k];
       ++count;
       switch (conversion) {
-        case 'd': case 'i': {
-          auto v = wide ? static_cast<int64_t>(take(8)) : static_cast<int64_t>(static_cast<int32_t>(take(4)));
+        case 'd':
+        case 'i': {
+          auto v = wide ? static_cast<int64_t>(take(8))
+                        : static_cast<int64_t>(static_cast<int32_t>(take(4)));
           std::snprintf(buffer, sizeof buffer, (spec + "ld").c_str(), v);
           break;
         }
-        case 'u': case 'x': case 'X': case 'o':
-          std::snprintf(buffer, sizeof buffer, (spec + "l" + conversion).c_str(), wide ? take(8) : take(4));
+        case 'u':
+        case 'x':
+        case 'X':
+        case 'o':
+          std::snprintf(buffer, sizeof buffer, (spec + "l" + conversion).c_str(),
+                        wide ? take(8) : take(4));
           break;
-        case 'c': std::snprintf(buffer, sizeof buffer, (spec + "c").c_str(), static_cast<int>(take(4))); break;
-        case 'p': std::snprintf(buffer, sizeof buffer, "%p", reinterpret_cast<void*>(take(8))); break;
-        case 's': std::snprintf(buffer, sizeof buffer, (spec + "s").c_str(), ReadString(take(8), 1024).c_str()); break;
-        case 'f': case 'F': case 'e': case 'E': case 'g': case 'G': case 'a': case 'A':
+        case 'c':
+          std::snprintf(buffer, sizeof buffer, (spec + "c").c_str(), static_cast<int>(take(4)));
+          break;
+        case 'p':
+          std::snprintf(buffer, sizeof buffer, "%p", reinterpret_cast<void*>(take(8)));
+          break;
+        case 's':
+          std::snprintf(buffer, sizeof buffer, (spec + "s").c_str(),
+                        ReadString(take(8), 1024).c_str());
+          break;
+        case 'f':
+        case 'F':
+        case 'e':
+        case 'E':
+        case 'g':
+        case 'G':
+        case 'a':
+        case 'A':
           std::snprintf(buffer, sizeof buffer, (spec + conversion).c_str(), As<double>(take(8)));
           break;
         default: std::snprintf(buffer, sizeof buffer, "%%%c", conversion); break;

@@ -32,22 +32,25 @@ BlockRun::BlockRun(LaunchState& launch) : launch_(launch), n_(launch.n) {
   scratch_.resize(lanes * 8);
   mask_scratch_.resize(lanes);
   free_frames_.resize(launch.module->functions.size());
-  shared_ = static_cast<uint8_t*>(std::aligned_alloc(1024, (launch.shared_bytes + 128 + 1023) & ~size_t{1023}));
+  shared_ = static_cast<uint8_t*>(
+      std::aligned_alloc(1024, (launch.shared_bytes + 128 + 1023) & ~size_t{1023}));
   if (launch.options->sanitize) {
     shared_valid_.resize(launch.shared_bytes + 64);
     shared_shadow_.Resize(launch.shared_bytes + 64);
   }
   if (launch.stack_bytes > 0) {
-    void* p = mmap(nullptr, static_cast<size_t>(launch.stack_bytes) * static_cast<size_t>(n_), PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* p = mmap(nullptr, static_cast<size_t>(launch.stack_bytes) * static_cast<size_t>(n_),
+                   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     stacks_ = p == MAP_FAILED ? nullptr : static_cast<uint8_t*>(p);
-    if (launch.options->sanitize) stack_valid_.resize(static_cast<size_t>(launch.stack_bytes) * static_cast<size_t>(n_));
+    if (launch.options->sanitize)
+      stack_valid_.resize(static_cast<size_t>(launch.stack_bytes) * static_cast<size_t>(n_));
   }
 }
 
 BlockRun::~BlockRun() {
   std::free(shared_);
-  if (stacks_ != nullptr) munmap(stacks_, static_cast<size_t>(launch_.stack_bytes) * static_cast<size_t>(n_));
+  if (stacks_ != nullptr)
+    munmap(stacks_, static_cast<size_t>(launch_.stack_bytes) * static_cast<size_t>(n_));
 }
 
 uint64_t BlockRun::Random() {
@@ -66,7 +69,9 @@ void BlockRun::Start(uint64_t linear) {
   killed_ = false;
   exited_.assign(static_cast<size_t>(n_), 0);
   exit_line_.assign(static_cast<size_t>(n_), 0);
-  rng_ = (launch_.options->order_seed * 0x9e3779b97f4a7c15ull ^ (linear + 1) * 0xbf58476d1ce4e5b9ull) | 1;
+  rng_ =
+      (launch_.options->order_seed * 0x9e3779b97f4a7c15ull ^ (linear + 1) * 0xbf58476d1ce4e5b9ull) |
+      1;
   std::memset(shared_, Memory::kPoisonByte, launch_.shared_bytes + 64);
   std::fill(shared_valid_.begin(), shared_valid_.end(), uint8_t{0});
   sync_.Reset(static_cast<uint32_t>(linear), n_, launch_.width);
@@ -78,13 +83,17 @@ void BlockRun::Start(uint64_t linear) {
     if (p.reg != isa::kNoReg) {
       int size = isa::TypeBytes(kernel.registers[p.reg].type);
       const uint8_t* from = launch_.params.data() + p.offset;
-      if (kernel.registers[p.reg].uniform) std::memcpy(root->regs[p.reg], from, static_cast<size_t>(size));
-      else Fill(root->regs[p.reg], from, n_, size);
+      if (kernel.registers[p.reg].uniform)
+        std::memcpy(root->regs[p.reg], from, static_cast<size_t>(size));
+      else
+        Fill(root->regs[p.reg], from, n_, size);
     }
     if (p.prov_reg != isa::kNoReg) {
       uint32_t provenance = launch_.param_provenance[i];
-      if (kernel.registers[p.prov_reg].uniform) std::memcpy(root->regs[p.prov_reg], &provenance, 4);
-      else Fill(root->regs[p.prov_reg], &provenance, n_, 4);
+      if (kernel.registers[p.prov_reg].uniform)
+        std::memcpy(root->regs[p.prov_reg], &provenance, 4);
+      else
+        Fill(root->regs[p.prov_reg], &provenance, n_, 4);
     }
   }
   if (kernel.frame_bytes > 0 && stacks_ != nullptr) {
@@ -135,7 +144,8 @@ void BlockRun::Tighten(Split& s) {
 void BlockRun::AddReady(Split* s) {
   for (Split* other : ready_) {
     if (other->frame == s->frame && other->pc == s->pc && other->group == s->group) {
-      for (int i = s->lo; i < s->hi; ++i) other->mask[static_cast<size_t>(i)] |= s->mask[static_cast<size_t>(i)];
+      for (int i = s->lo; i < s->hi; ++i)
+        other->mask[static_cast<size_t>(i)] |= s->mask[static_cast<size_t>(i)];
       other->lo = std::min(other->lo, s->lo);
       other->hi = std::max(other->hi, s->hi);
       other->count += s->count;
@@ -172,7 +182,8 @@ Split* BlockRun::Pick() {
 uint32_t BlockRun::StopPc(const Split& split) const {
   uint32_t stop = UINT32_MAX;
   for (const Split* s : ready_) {
-    if (s->frame == split.frame && s->group == split.group && s->pc >= split.pc) stop = std::min(stop, s->pc);
+    if (s->frame == split.frame && s->group == split.group && s->pc >= split.pc)
+      stop = std::min(stop, s->pc);
   }
   return stop;
 }
@@ -198,14 +209,18 @@ Frame* BlockRun::NewFrame(uint32_t function, Frame* parent, uint32_t call_pc) {
     for (const isa::Constant& c : fn.source->constants) {
       const isa::Register& r = fn.source->registers[c.reg];
       int size = isa::TypeBytes(r.type);
-      if (r.uniform) std::memcpy(f->regs[c.reg], &c.bits, static_cast<size_t>(size));
-      else Fill(f->regs[c.reg], &c.bits, n_, size);
+      if (r.uniform)
+        std::memcpy(f->regs[c.reg], &c.bits, static_cast<size_t>(size));
+      else
+        Fill(f->regs[c.reg], &c.bits, n_, size);
     }
   }
   f->parent = parent;
   f->call_pc = call_pc;
   f->depth = parent == nullptr ? 0 : parent->depth + 1;
-  f->stack_offset = parent == nullptr ? 0 : parent->stack_offset + ((parent->fn->source->frame_bytes + 15) & ~15u);
+  f->stack_offset = parent == nullptr
+                        ? 0
+                        : parent->stack_offset + ((parent->fn->source->frame_bytes + 15) & ~15u);
   f->live = 0;
   return f;
 }
@@ -277,18 +292,26 @@ void BlockRun::ExecSpecial(const DInst& d, Split& s) {
     case SpecialReg::kTidZ: lanes = &launch_.special[2]; break;
     case SpecialReg::kLaneId: lanes = &launch_.special[3]; break;
     case SpecialReg::kWarpId: lanes = &launch_.special[4]; break;
-    case SpecialReg::kNtidX: case SpecialReg::kNtidY: case SpecialReg::kNtidZ:
+    case SpecialReg::kNtidX:
+    case SpecialReg::kNtidY:
+    case SpecialReg::kNtidZ:
       value = launch_.block[static_cast<int>(which) - static_cast<int>(SpecialReg::kNtidX)];
       break;
-    case SpecialReg::kCtaidX: case SpecialReg::kCtaidY: case SpecialReg::kCtaidZ:
+    case SpecialReg::kCtaidX:
+    case SpecialReg::kCtaidY:
+    case SpecialReg::kCtaidZ:
       value = ctaid_[static_cast<int>(which) - static_cast<int>(SpecialReg::kCtaidX)];
       break;
-    case SpecialReg::kNctaidX: case SpecialReg::kNctaidY: case SpecialReg::kNctaidZ:
+    case SpecialReg::kNctaidX:
+    case SpecialReg::kNctaidY:
+    case SpecialReg::kNctaidZ:
       value = launch_.grid[static_cast<int>(which) - static_cast<int>(SpecialReg::kNctaidX)];
       break;
     case SpecialReg::kWarpSize: value = static_cast<uint32_t>(launch_.width); break;
     case SpecialReg::kNumWarps: value = static_cast<uint32_t>(launch_.warps); break;
-    case SpecialReg::kSmId: value = static_cast<uint32_t>(linear_ % launch_.options->sm_count); break;
+    case SpecialReg::kSmId:
+      value = static_cast<uint32_t>(linear_ % launch_.options->sm_count);
+      break;
     case SpecialReg::kDynamicSharedBytes: value = launch_.dynamic_shared; break;
     case SpecialReg::kGridId: value = static_cast<uint32_t>(launch_.grid_id); break;
   }
@@ -297,7 +320,8 @@ void BlockRun::ExecSpecial(const DInst& d, Split& s) {
   } else if (d.dst_uniform) {
     std::memcpy(s.frame->regs[d.inst.dst], lanes->data() + FirstLane(s), 4);
   } else {
-    Blend(s.frame->regs[d.inst.dst] + s.lo * 4, lanes->data() + s.lo, s.mask.data() + s.lo, s.hi - s.lo, 4);
+    Blend(s.frame->regs[d.inst.dst] + s.lo * 4, lanes->data() + s.lo, s.mask.data() + s.lo,
+          s.hi - s.lo, 4);
   }
 }
 
@@ -340,15 +364,18 @@ bool BlockRun::DoCall(const DInst& d, Split*& s, uint32_t target, uint32_t pc) {
   const uint32_t* list = caller.operands.data() + d.inst.extra;
   uint32_t arguments = list[0], results = list[1 + arguments];
   if (callee.is_kernel || arguments != callee.param_regs.size() || results != callee.result_count) {
-    Report(Finding::Kind::kTrap, "call of " + callee.pretty + " through a pointer of another function type",
-           d.inst.line, 0, FirstLane(*s));
+    Report(Finding::Kind::kTrap,
+           "call of " + callee.pretty + " through a pointer of another function type", d.inst.line,
+           0, FirstLane(*s));
     return false;
   }
   uint32_t need = from->stack_offset + ((caller.frame_bytes + 15) & ~15u) + callee.frame_bytes;
   if (from->depth + 1 >= kMaxDepth || (need > launch_.stack_bytes && callee.frame_bytes > 0)) {
-    Report(Finding::Kind::kTrap, "stack overflow: " + std::to_string(from->depth + 1) + " calls deep in " +
-           callee.pretty + ", limit " + std::to_string(kMaxDepth) + " calls and " +
-           std::to_string(launch_.stack_bytes) + " bytes of local memory per thread", d.inst.line, 0, FirstLane(*s));
+    Report(Finding::Kind::kTrap,
+           "stack overflow: " + std::to_string(from->depth + 1) + " calls deep in " +
+               callee.pretty + ", limit " + std::to_string(kMaxDepth) + " calls and " +
+               std::to_string(launch_.stack_bytes) + " bytes of local memory per thread",
+           d.inst.line, 0, FirstLane(*s));
     return false;
   }
   Frame* f = NewFrame(target, from, pc);
@@ -360,16 +387,19 @@ bool BlockRun::DoCall(const DInst& d, Split*& s, uint32_t target, uint32_t pc) {
     const isa::Register& dr = callee.registers[dest];
     int size = isa::TypeBytes(dr.type);
     if (isa::TypeBytes(sr.type) != size) {
-      Report(Finding::Kind::kTrap, "call of " + callee.pretty + " through a pointer of another function type",
+      Report(Finding::Kind::kTrap,
+             "call of " + callee.pretty + " through a pointer of another function type",
              d.inst.line, 0, FirstLane(*s));
       return false;
     }
     if (dr.uniform) {
-      std::memcpy(f->regs[dest], from->regs[source] + (sr.uniform ? 0 : FirstLane(*s) * size), static_cast<size_t>(size));
+      std::memcpy(f->regs[dest], from->regs[source] + (sr.uniform ? 0 : FirstLane(*s) * size),
+                  static_cast<size_t>(size));
     } else if (sr.uniform) {
       Fill(f->regs[dest] + s->lo * size, from->regs[source], count, size);
     } else {
-      std::memcpy(f->regs[dest] + s->lo * size, from->regs[source] + s->lo * size, static_cast<size_t>(count * size));
+      std::memcpy(f->regs[dest] + s->lo * size, from->regs[source] + s->lo * size,
+                  static_cast<size_t>(count * size));
     }
   }
   if (callee.frame_bytes > 0 && stacks_ != nullptr) {
@@ -403,12 +433,14 @@ bool BlockRun::DoRet(const DInst& d, Split* s) {
     const isa::Register& dr = caller.registers[dest];
     int size = isa::TypeBytes(dr.type);
     if (isa::TypeBytes(sr.type) != size) {
-      Report(Finding::Kind::kTrap, "call of " + callee.pretty + " through a pointer of another function type",
-             call.line, 0, FirstLane(*s));
+      Report(Finding::Kind::kTrap,
+             "call of " + callee.pretty + " through a pointer of another function type", call.line,
+             0, FirstLane(*s));
       return false;
     }
     if (dr.uniform) {
-      std::memcpy(to->regs[dest], f->regs[source] + (sr.uniform ? 0 : FirstLane(*s) * size), static_cast<size_t>(size));
+      std::memcpy(to->regs[dest], f->regs[source] + (sr.uniform ? 0 : FirstLane(*s) * size),
+                  static_cast<size_t>(size));
       continue;
     }
     const uint8_t* in = f->regs[source] + s->lo * size;
@@ -440,7 +472,8 @@ RunStatus BlockRun::Run(uint64_t budget) {
       return RunStatus::kDone;
     }
     RunSplit(s, limit);
-    if (launch_.result.dispatches >= limit) return alive_ == 0 ? RunStatus::kDone : RunStatus::kBudget;
+    if (launch_.result.dispatches >= limit)
+      return alive_ == 0 ? RunStatus::kDone : RunStatus::kBudget;
   }
   Kill();
   return RunStatus::kDone;
@@ -456,7 +489,9 @@ void BlockRun::ReleaseGrid() {
 }
 
 uint32_t BlockRun::SpinLine() const { return last_line_; }
-uint32_t BlockRun::GridLine() const { return grid_wait_.empty() ? 0 : At(*grid_wait_.front()).inst.line; }
+uint32_t BlockRun::GridLine() const {
+  return grid_wait_.empty() ? 0 : At(*grid_wait_.front()).inst.line;
+}
 
 void BlockRun::RunSplit(Split* s, uint64_t limit) {
   LaunchResult& r = launch_.result;
@@ -483,12 +518,14 @@ void BlockRun::RunSplit(Split* s, uint64_t limit) {
       if (d.overflow != nullptr && check_overflow) {
         int lane = 0;
         uint8_t* const* regs = s->frame->regs.data();
-        if (d.overflow(regs[d.a] + s->lo * d.as, regs[d.b] + s->lo * d.bs, regs[d.c] + s->lo * d.cs, d.uniform,
-                       s->dense() || d.dst_uniform ? nullptr : s->mask.data() + s->lo,
+        if (d.overflow(regs[d.a] + s->lo * d.as, regs[d.b] + s->lo * d.bs, regs[d.c] + s->lo * d.cs,
+                       d.uniform, s->dense() || d.dst_uniform ? nullptr : s->mask.data() + s->lo,
                        d.dst_uniform ? 1 : s->hi - s->lo, &lane)) {
-          Report(Finding::Kind::kIndexOverflow, std::string("signed overflow in the ") +
-                 std::string(isa::TypeName(d.inst.type)) + " " + std::string(isa::OpName(d.inst.op)) +
-                 " of an index; compute it in 64 bits", d.inst.line, 0, s->lo + lane);
+          Report(Finding::Kind::kIndexOverflow,
+                 std::string("signed overflow in the ") + std::string(isa::TypeName(d.inst.type)) +
+                     " " + std::string(isa::OpName(d.inst.op)) +
+                     " of an index; compute it in 64 bits",
+                 d.inst.line, 0, s->lo + lane);
         }
       }
       ExecLane(d, *s);
@@ -588,8 +625,8 @@ void BlockRun::RunSplit(Split* s, uint64_t limit) {
         uint64_t address = ReadReg(*s->frame, d.inst.a, FirstLane(*s));
         uint64_t index = address ^ isa::kFunctionAddressTag;
         if (index >= launch_.module->functions.size()) {
-          Report(Finding::Kind::kTrap, "call through a pointer that is no device function", d.inst.line, 0,
-                 FirstLane(*s), address);
+          Report(Finding::Kind::kTrap, "call through a pointer that is no device function",
+                 d.inst.line, 0, FirstLane(*s), address);
           launch_.stop = true;
           AddReady(s);
           return;
@@ -630,8 +667,10 @@ void BlockRun::RunSplit(Split* s, uint64_t limit) {
         if (!DoRet(d, s)) launch_.stop = true;
         return;
       case Op::kTrap:
-        Report(Finding::Kind::kTrap, d.inst.imm == 0 ? "__trap() was executed" :
-               "code that the compiler took to be unreachable was reached (undefined behaviour before it)",
+        Report(Finding::Kind::kTrap,
+               d.inst.imm == 0 ? "__trap() was executed"
+                               : "code that the compiler took to be unreachable was reached "
+                                 "(undefined behaviour before it)",
                d.inst.line, 0, FirstLane(*s));
         launch_.stop = true;
         AddReady(s);
@@ -644,7 +683,12 @@ void BlockRun::RunSplit(Split* s, uint64_t limit) {
       case Op::kBarrier:
         if (!ArriveBarrier(d, s)) return;
         break;
-      case Op::kSyncWarp: case Op::kShfl: case Op::kVote: case Op::kBallot: case Op::kMatchAny: case Op::kMatchAll:
+      case Op::kSyncWarp:
+      case Op::kShfl:
+      case Op::kVote:
+      case Op::kBallot:
+      case Op::kMatchAny:
+      case Op::kMatchAll:
       case Op::kRedux:
         if (!ArriveWarp(d, s)) return;
         break;
@@ -652,14 +696,17 @@ void BlockRun::RunSplit(Split* s, uint64_t limit) {
         for (int w = s->lo / launch_.width; w <= (s->hi - 1) / launch_.width; ++w) {
           Mask128 active = ActiveIn(*s, w);
           for (int i = 0; i < launch_.width; ++i) {
-            if (active.Has(i)) WriteReg(*s->frame, d.inst.dst, w * launch_.width + i, d.inst.imm ? active.hi : active.lo);
+            if (active.Has(i))
+              WriteReg(*s->frame, d.inst.dst, w * launch_.width + i,
+                       d.inst.imm ? active.hi : active.lo);
           }
         }
         break;
       case Op::kGridSync:
         if (!launch_.options->cooperative) {
-          Report(Finding::Kind::kBarrier, "grid-wide synchronisation in a launch that is not cooperative", d.inst.line,
-                 0, FirstLane(*s));
+          Report(Finding::Kind::kBarrier,
+                 "grid-wide synchronisation in a launch that is not cooperative", d.inst.line, 0,
+                 FirstLane(*s));
           launch_.stop = true;
           AddReady(s);
           return;
@@ -670,25 +717,37 @@ void BlockRun::RunSplit(Split* s, uint64_t limit) {
       case Op::kStore: Store(d, *s); break;
       case Op::kLea:
         ComputeAddresses(d, *s);
-        if (d.dst_uniform) std::memcpy(s->frame->regs[d.inst.dst], address_.data(), 8);
-        else Blend(s->frame->regs[d.inst.dst] + s->lo * 8, address_.data(), s->mask.data() + s->lo, s->hi - s->lo, 8);
+        if (d.dst_uniform)
+          std::memcpy(s->frame->regs[d.inst.dst], address_.data(), 8);
+        else
+          Blend(s->frame->regs[d.inst.dst] + s->lo * 8, address_.data(), s->mask.data() + s->lo,
+                s->hi - s->lo, 8);
         break;
-      case Op::kMemCopy: case Op::kMemCopyDyn: case Op::kMemSet: CopyOrSet(d, *s); break;
-      case Op::kAtomicRmw: case Op::kAtomicCas: case Op::kAtomicLoad: case Op::kAtomicStore: Atomic(d, *s); break;
+      case Op::kMemCopy:
+      case Op::kMemCopyDyn:
+      case Op::kMemSet: CopyOrSet(d, *s); break;
+      case Op::kAtomicRmw:
+      case Op::kAtomicCas:
+      case Op::kAtomicLoad:
+      case Op::kAtomicStore: Atomic(d, *s); break;
       case Op::kFence: Fence(d, *s); break;
       case Op::kSpecial: ExecSpecial(d, *s); break;
       case Op::kClock: WriteUniformOr(d, *s, &dispatches_); break;
       case Op::kParamAddr: {
-        uint64_t v = reinterpret_cast<uint64_t>(launch_.params.data()) + static_cast<uint64_t>(d.inst.imm);
+        uint64_t v =
+            reinterpret_cast<uint64_t>(launch_.params.data()) + static_cast<uint64_t>(d.inst.imm);
         WriteUniformOr(d, *s, &v);
         break;
       }
       case Op::kSharedAddr: {
-        uint64_t v = reinterpret_cast<uint64_t>(shared_) + launch_.shared[static_cast<size_t>(d.inst.imm)].offset;
+        uint64_t v = reinterpret_cast<uint64_t>(shared_) +
+                     launch_.shared[static_cast<size_t>(d.inst.imm)].offset;
         WriteUniformOr(d, *s, &v);
         break;
       }
-      case Op::kGlobalAddr: WriteUniformOr(d, *s, &launch_.module->global_address[static_cast<size_t>(d.inst.imm)]); break;
+      case Op::kGlobalAddr:
+        WriteUniformOr(d, *s, &launch_.module->global_address[static_cast<size_t>(d.inst.imm)]);
+        break;
       case Op::kFuncAddr: {
         uint64_t v = isa::kFunctionAddressTag | static_cast<uint64_t>(d.inst.imm);
         WriteUniformOr(d, *s, &v);
@@ -696,16 +755,21 @@ void BlockRun::RunSplit(Split* s, uint64_t limit) {
       }
       case Op::kLocalAddr:
         for (int i = s->lo; i < s->hi; ++i) {
-          address_[static_cast<size_t>(i - s->lo)] = reinterpret_cast<uint64_t>(stacks_) +
-              static_cast<uint64_t>(i) * launch_.stack_bytes + s->frame->stack_offset + static_cast<uint64_t>(d.inst.imm);
+          address_[static_cast<size_t>(i - s->lo)] =
+              reinterpret_cast<uint64_t>(stacks_) + static_cast<uint64_t>(i) * launch_.stack_bytes +
+              s->frame->stack_offset + static_cast<uint64_t>(d.inst.imm);
         }
         // The writer never makes this uniform; if it did, this must not run over the one slot.
-        if (d.dst_uniform) std::memcpy(s->frame->regs[d.inst.dst], address_.data(), 8);
-        else Blend(s->frame->regs[d.inst.dst] + s->lo * 8, address_.data(), s->mask.data() + s->lo, s->hi - s->lo, 8);
+        if (d.dst_uniform)
+          std::memcpy(s->frame->regs[d.inst.dst], address_.data(), 8);
+        else
+          Blend(s->frame->regs[d.inst.dst] + s->lo * 8, address_.data(), s->mask.data() + s->lo,
+                s->hi - s->lo, 8);
         break;
       case Op::kProvOf: ProvenanceOf(d, *s); break;
       case Op::kPrintf: Printf(d, *s); break;
-      case Op::kMalloc: case Op::kFree: DeviceHeap(d, *s); break;
+      case Op::kMalloc:
+      case Op::kFree: DeviceHeap(d, *s); break;
       case Op::kNanosleep:
         // A polite spin gives way at once.
         if (!ready_.empty()) {
@@ -714,8 +778,10 @@ void BlockRun::RunSplit(Split* s, uint64_t limit) {
         }
         break;
       default:
-        Report(Finding::Kind::kTrap, "instruction " + std::string(isa::OpName(d.inst.op)) +
-               " with operand types that it does not take", d.inst.line, 0, FirstLane(*s));
+        Report(Finding::Kind::kTrap,
+               "instruction " + std::string(isa::OpName(d.inst.op)) +
+                   " with operand types that it does not take",
+               d.inst.line, 0, FirstLane(*s));
         launch_.stop = true;
         AddReady(s);
         return;

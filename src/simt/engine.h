@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a launch runs. A *split* is a set of lanes of one block at one pc of one frame; a block starts as one
-// split of all lanes, so that while its threads agree an instruction is a single loop over all of them.
-// Divergent branches make more splits; the lowest pc of the deepest frame runs first and splits that meet
-// merge. Blocks are resumable contexts: one that runs long gives way to other resident ones.
+// How a launch runs. A *split* is a set of lanes of one block at one pc of one frame; a block
+// starts as one split of all lanes, so that while its threads agree an instruction is a single loop
+// over all of them. Divergent branches make more splits; the lowest pc of the deepest frame runs
+// first and splits that meet merge. Blocks are resumable contexts: one that runs long gives way to
+// other resident ones.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +20,17 @@ namespace kuafu::simt {
 
 // An instruction with everything resolved that does not depend on the launch.
 struct DInst {
-  LaneFn fn = nullptr;           // lane operations
+  LaneFn fn = nullptr;  // lane operations
   OverflowFn overflow = nullptr;
   isa::Inst inst;
-  int64_t imm = 0;               // what fn gets
-  uint32_t a = 0, b = 0, c = 0;  // registers; absent operands read the zero slot
+  int64_t imm = 0;                 // what fn gets
+  uint32_t a = 0, b = 0, c = 0;    // registers; absent operands read the zero slot
   uint8_t as = 0, bs = 0, cs = 0;  // bytes per lane, 0 = uniform
   uint8_t ds = 0;                  // of dst
   uint8_t uniform = 0;             // bits as in exec.h
   bool dst_uniform = false;
-  bool all_uniform = false;        // compute once, then fill
-  bool index64 = false;            // memory operations: type of b
+  bool all_uniform = false;  // compute once, then fill
+  bool index64 = false;      // memory operations: type of b
 };
 
 struct DFunction {
@@ -56,7 +57,7 @@ struct Frame {
   Frame* parent = nullptr;
   uint32_t call_pc = 0;
   int depth = 0, live = 0;
-  uint32_t stack_offset = 0;  // of its locals in each lane's stack
+  uint32_t stack_offset = 0;   // of its locals in each lane's stack
   std::vector<uint8_t*> regs;  // the last entry is the zero slot
   uint8_t* memory = nullptr;
   ~Frame();
@@ -102,14 +103,14 @@ struct LaunchState {
   std::vector<uint8_t> params;      // with slack behind
   size_t params_bytes = 0;
   std::vector<uint32_t> param_provenance;
-  std::vector<SharedSlot> shared;   // by index in Module::shared
+  std::vector<SharedSlot> shared;  // by index in Module::shared
   uint32_t shared_bytes = 0, dynamic_shared = 0;
-  std::vector<Layout> layouts;      // by function
-  uint32_t stack_bytes = 0;         // per lane
+  std::vector<Layout> layouts;  // by function
+  uint32_t stack_bytes = 0;     // per lane
   LaunchResult result;
   bool stop = false;
-  uint64_t last_effect = 0;         // dispatch count when memory or control last changed
-  uint64_t polls = 0;               // volatile and atomic reads since
+  uint64_t last_effect = 0;  // dispatch count when memory or control last changed
+  uint64_t polls = 0;        // volatile and atomic reads since
   uint32_t poll_line = 0;
   uint64_t heap_used = 0;
   std::unique_ptr<GlobalShadow> shadow;  // sanitizing only
@@ -183,22 +184,24 @@ class BlockRun {
   void ComputeAddresses(const DInst& d, const Split& s);
   Target Resolve(uint32_t provenance, const Frame& f) const;
   bool AllSame(const DInst& d, const Split& s, uint32_t* value) const;
-  bool CheckLane(uint32_t provenance, const Frame& f, int lane, uint64_t address, uint64_t size, uint64_t align,
-                 Access access, uint32_t line, Target* target);
+  bool CheckLane(uint32_t provenance, const Frame& f, int lane, uint64_t address, uint64_t size,
+                 uint64_t align, Access access, uint32_t line, Target* target);
   void Load(const DInst& d, Split& s);
   void Store(const DInst& d, Split& s);
-  void Note(const Target& t, int lane, uint64_t address, uint32_t size, Access access, bool atomic, bool copy,
-            uint32_t line);
+  void Note(const Target& t, int lane, uint64_t address, uint32_t size, Access access, bool atomic,
+            bool copy, uint32_t line);
   bool Unwatched(const Target& t) const;
-  void NoteShared(const Target& t, const Split& s, const uint8_t* ok, uint32_t size, Access access, bool copy,
-                  uint32_t line);
-  bool PrepareAccess(const DInst& d, Split& s, uint32_t size, Access access, Target* uniform_target);
+  void NoteShared(const Target& t, const Split& s, const uint8_t* ok, uint32_t size, Access access,
+                  bool copy, uint32_t line);
+  bool PrepareAccess(const DInst& d, Split& s, uint32_t size, Access access,
+                     Target* uniform_target);
   void Atomic(const DInst& d, Split& s);
   void CopyOrSet(const DInst& d, Split& s);
   void ProvenanceOf(const DInst& d, Split& s);
   uint32_t ProvenanceOfAddress(uint64_t address) const;
   void Fence(const DInst& d, const Split& s);
-  void ReportRace(const Conflict& conflict, const Target& t, int lane, uint64_t address, Access access, uint32_t line);
+  void ReportRace(const Conflict& conflict, const Target& t, int lane, uint64_t address,
+                  Access access, uint32_t line);
   void DeviceHeap(const DInst& d, Split& s);
   void Printf(const DInst& d, Split& s);
   void AssertFailed(const DInst& d, Split& s);

@@ -16,10 +16,12 @@ using isa::SpecialReg;
 
 class Engine : public ::testing::Test {
  protected:
-  template <class T> T* Make(size_t n, const char* name = "x", bool initialized = true) {
+  template <class T>
+  T* Make(size_t n, const char* name = "x", bool initialized = true) {
     return static_cast<T*>(memory_.Allocate(n * sizeof(T), 256, name, initialized).value());
   }
-  LaunchResult Go(Builder& b, Dim3 grid, Dim3 block, std::span<const uint8_t> args, size_t dynamic = 0) {
+  LaunchResult Go(Builder& b, Dim3 grid, Dim3 block, std::span<const uint8_t> args,
+                  size_t dynamic = 0) {
     auto program = Program::Load(memory_, b.module());
     EXPECT_TRUE(program.ok());
     LaunchResult r = program.value()->Launch("k", grid, block, dynamic, args, options_);
@@ -116,7 +118,8 @@ TEST_F(Engine, ShuffleReductionForEveryWidth) {
     Reg mask = b.I64(-1), w = b.I32(static_cast<int32_t>(width));
     for (auto delta = static_cast<int32_t>(width / 2); delta > 0; delta /= 2) {
       Reg got = b.New(Type::kI32);
-      b.Emit(Op::kShfl, Type::kI32, got, mask, sum, b.I32(delta), w, 0, static_cast<uint32_t>(isa::ShflKind::kXor));
+      b.Emit(Op::kShfl, Type::kI32, got, mask, sum, b.I32(delta), w, 0,
+             static_cast<uint32_t>(isa::ShflKind::kXor));
       b.Set(sum, b.Add(sum, got));
     }
     b.Store(Type::kI32, out, t, sum);
@@ -135,12 +138,15 @@ TEST_F(Engine, WarpOperationsMeetAcrossBranches) {
   Builder b;
   auto out = b.Pointer("out");
   Reg t = b.Tid();
-  Reg mask = b.I64(0xffffffff), d = b.New(Type::kI32), odd = b.Op2(Op::kAnd, Type::kI32, t, b.I32(1));
+  Reg mask = b.I64(0xffffffff), d = b.New(Type::kI32),
+      odd = b.Op2(Op::kAnd, Type::kI32, t, b.I32(1));
   uint32_t br = b.If(b.ICmp(IntPredicate::kEq, odd, b.I32(0)));
-  b.Emit(Op::kShfl, Type::kI32, d, mask, t, b.I32(1), b.I32(32), 0, static_cast<uint32_t>(isa::ShflKind::kXor));
+  b.Emit(Op::kShfl, Type::kI32, d, mask, t, b.I32(1), b.I32(32), 0,
+         static_cast<uint32_t>(isa::ShflKind::kXor));
   uint32_t end = b.Jump();
   b.ElseHere(br);
-  b.Emit(Op::kShfl, Type::kI32, d, mask, t, b.I32(1), b.I32(32), 0, static_cast<uint32_t>(isa::ShflKind::kXor));
+  b.Emit(Op::kShfl, Type::kI32, d, mask, t, b.I32(1), b.I32(32), 0,
+         static_cast<uint32_t>(isa::ShflKind::kXor));
   b.JumpHere(end);
   b.Store(Type::kI32, out, t, d);
   b.Ret();
@@ -191,7 +197,8 @@ TEST_F(Engine, IndirectCallsGroupLanesByTarget) {
   Builder b;
   auto out = b.Pointer("out");
   Reg t = b.Tid();
-  Reg f1 = b.New(Type::kI64, true), f2 = b.New(Type::kI64, true), f = b.New(Type::kI64), r = b.New(Type::kI32);
+  Reg f1 = b.New(Type::kI64, true), f2 = b.New(Type::kI64, true), f = b.New(Type::kI64),
+      r = b.New(Type::kI32);
   b.Emit(Op::kFuncAddr, Type::kI64, f1, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg, 1);
   b.Emit(Op::kFuncAddr, Type::kI64, f2, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg, 2);
   Reg third = b.ICmp(IntPredicate::kEq, b.Op2(Op::kURem, Type::kI32, t, b.I32(3)), b.I32(0));
@@ -272,7 +279,8 @@ TEST_F(Engine, SpinLockWithinAWarpMakesProgress) {
     uint32_t got = b.If(b.ICmp(IntPredicate::kEq, old, b.I32(0)));
     Reg v = b.Load(Type::kI32, count);
     b.Store(Type::kI32, count, isa::kNoReg, b.Add(v, b.I32(1)));
-    b.Emit(Op::kFence, Type::kI32, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg, 1);
+    b.Emit(Op::kFence, Type::kI32, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg,
+           1);
     b.Atomic(isa::AtomicOp::kXchg, Type::kI32, lock, b.I32(0));
     b.Ret();
     b.ElseHere(got);
@@ -329,7 +337,8 @@ TEST_F(Engine, BarrierReductions) {
   auto out = b.Pointer("out");
   Reg t = b.Tid();
   Reg p = b.ICmp(IntPredicate::kSlt, t, b.I32(10)), d = b.New(Type::kI32);
-  b.Emit(Op::kBarrier, Type::kI32, d, p, isa::kNoReg, isa::kNoReg, isa::kNoReg, 0, static_cast<uint32_t>(isa::BarrierKind::kPopc));
+  b.Emit(Op::kBarrier, Type::kI32, d, p, isa::kNoReg, isa::kNoReg, isa::kNoReg, 0,
+         static_cast<uint32_t>(isa::BarrierKind::kPopc));
   b.Store(Type::kI32, out, t, d);
   b.Ret();
   int32_t* q = Make<int32_t>(64);
@@ -388,7 +397,8 @@ TEST_F(Engine, PrintfFormats) {
   for (int k = 0; k < 2; ++k) {
     g[k] = b.New(Type::kI64, true);
     p[k] = b.New(Type::kI32, true);
-    b.Emit(Op::kGlobalAddr, Type::kI64, g[k], isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg, k);
+    b.Emit(Op::kGlobalAddr, Type::kI64, g[k], isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg,
+           k);
     b.Emit(Op::kProvOf, Type::kI32, p[k], g[k]);
   }
   b.Emit(Op::kPrintf, Type::kI32, b.New(Type::kI32), g[0], p[0], g[1], p[1]);

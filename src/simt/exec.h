@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lane loops: one function per operation, type and pattern of uniform operands. Each is a dense loop over
-// n lanes that the compiler vectorises; masks are applied by the caller with a blend, which is right
-// because none of these operations can trap.
+// Lane loops: one function per operation, type and pattern of uniform operands. Each is a dense
+// loop over n lanes that the compiler vectorises; masks are applied by the caller with a blend,
+// which is right because none of these operations can trap.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,16 @@ namespace kuafu::simt {
 // d[i] = op(a[i], b[i], c[i]); an operand selected as uniform is read at [0] only.
 using LaneFn = void (*)(void* d, const void* a, const void* b, const void* c, int n, int64_t imm);
 
-// Patterns: bit 0 = a is uniform, bit 1 = b, bit 2 = c. nullptr if the operation is not of this family.
+// Patterns: bit 0 = a is uniform, bit 1 = b, bit 2 = c. nullptr if the operation is not of this
+// family.
 LaneFn SelectInt(const isa::Inst& inst, unsigned uniform);
 LaneFn SelectFloat(const isa::Inst& inst, unsigned uniform);
 LaneFn SelectConvert(const isa::Inst& inst, unsigned uniform);
 LaneFn SelectMath(const isa::Inst& inst, unsigned uniform);
 
 // True if a signed wrap happened in an active lane; mask may be nullptr (all). *lane = the first.
-using OverflowFn = bool (*)(const void* a, const void* b, const void* c, unsigned uniform, const uint8_t* mask,
-                            int n, int* lane);
+using OverflowFn = bool (*)(const void* a, const void* b, const void* c, unsigned uniform,
+                            const uint8_t* mask, int n, int* lane);
 OverflowFn SelectOverflow(const isa::Inst& inst);
 
 void Blend(void* d, const void* s, const uint8_t* mask, int n, int size);
@@ -62,12 +63,24 @@ inline float ToFloat(float v) { return v; }
 inline double ToFloat(double v) { return v; }
 
 // Arithmetic type of a register type, and the way back.
-template <class T> struct Wide { using type = T; };
-template <> struct Wide<_Float16> { using type = float; };
-template <> struct Wide<Bfloat> { using type = float; };
-template <class T, class V> inline T Narrow(V v) {
-  if constexpr (__is_same(T, Bfloat)) return ToBfloat(v);
-  else return static_cast<T>(v);
+template <class T>
+struct Wide {
+  using type = T;
+};
+template <>
+struct Wide<_Float16> {
+  using type = float;
+};
+template <>
+struct Wide<Bfloat> {
+  using type = float;
+};
+template <class T, class V>
+inline T Narrow(V v) {
+  if constexpr (__is_same(T, Bfloat))
+    return ToBfloat(v);
+  else
+    return static_cast<T>(v);
 }
 
 }  // namespace kuafu::simt

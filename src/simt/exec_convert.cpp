@@ -13,9 +13,13 @@ using isa::Op;
 using isa::Type;
 
 // Saturating; NaN gives 0. `mode` is as in FpToSiRn: 0 nearest even, 1 truncate, 2 down, 3 up.
-template <class D, class W> inline D ToInt(W x, int mode) {
+template <class D, class W>
+inline D ToInt(W x, int mode) {
   if (x != x) return 0;
-  W r = mode == 0 ? std::rint(x) : mode == 2 ? std::floor(x) : mode == 3 ? std::ceil(x) : std::trunc(x);
+  W r = mode == 0   ? std::rint(x)
+        : mode == 2 ? std::floor(x)
+        : mode == 3 ? std::ceil(x)
+                    : std::trunc(x);
   constexpr W kLow = W(std::numeric_limits<D>::min());
   // One past the largest value is a power of two and exact in W; f16 never gets there for wide D.
   constexpr W kHigh = W(D(1) << (sizeof(D) * 8 - 2)) * (std::is_signed_v<D> ? W(2) : W(4));
@@ -40,8 +44,8 @@ void Loop(void* d, const void* a, const void*, const void*, int n, int64_t imm) 
       if constexpr (std::is_same_v<D, float> || std::is_same_v<D, double>) {
         out[i] = static_cast<D>(in[i]);
       } else if constexpr (sizeof(X) == 8) {
-        // To f16 overflows to infinity beyond 65504, so clamping first keeps the f64 step exact there; for
-        // bf16 the residual of the f64 rounding is folded in as a sticky bit.
+        // To f16 overflows to infinity beyond 65504, so clamping first keeps the f64 step exact
+        // there; for bf16 the residual of the f64 rounding is folded in as a sticky bit.
         double x = static_cast<double>(in[i]);
         __int128 residual = static_cast<__int128>(in[i]) - static_cast<__int128>(x);
         if (residual != 0) x = std::nextafter(x, residual > 0 ? HUGE_VAL : -HUGE_VAL);
@@ -60,16 +64,19 @@ void TruncToBit(void* d, const void* a, const void*, const void*, int n, int64_t
   const auto* in = static_cast<const uint8_t*>(a);
   for (int i = 0; i < n; ++i) out[i] = in[i * size] & 1;
 }
-template <int N> void TruncToBitN(void* d, const void* a, const void* b, const void* c, int n, int64_t) {
+template <int N>
+void TruncToBitN(void* d, const void* a, const void* b, const void* c, int n, int64_t) {
   TruncToBit(d, a, b, c, n, N);
 }
-template <class D> void SExtBit(void* d, const void* a, const void*, const void*, int n, int64_t) {
+template <class D>
+void SExtBit(void* d, const void* a, const void*, const void*, int n, int64_t) {
   D* out = static_cast<D*>(d);
   const auto* in = static_cast<const uint8_t*>(a);
   for (int i = 0; i < n; ++i) out[i] = D(0 - D(in[i] & 1));
 }
 
-template <Op O, class X> LaneFn ToIntType(Type dst) {
+template <Op O, class X>
+LaneFn ToIntType(Type dst) {
   constexpr bool kSigned = O == Op::kSExt || O == Op::kFpToSi || O == Op::kFpToSiRn;
   switch (dst) {
     case Type::kI8: return Loop<O, std::conditional_t<kSigned, int8_t, uint8_t>, X>;
@@ -79,7 +86,8 @@ template <Op O, class X> LaneFn ToIntType(Type dst) {
     default: return nullptr;
   }
 }
-template <Op O, class X> LaneFn ToFloatType(Type dst) {
+template <Op O, class X>
+LaneFn ToFloatType(Type dst) {
   switch (dst) {
     case Type::kF16: return Loop<O, _Float16, X>;
     case Type::kBf16: return Loop<O, Bfloat, X>;
@@ -88,17 +96,20 @@ template <Op O, class X> LaneFn ToFloatType(Type dst) {
     default: return nullptr;
   }
 }
-template <Op O> LaneFn IntToInt(Type src, Type dst) {
+template <Op O>
+LaneFn IntToInt(Type src, Type dst) {
   constexpr bool kSigned = O == Op::kSExt;
   switch (src) {
-    case Type::kI1: case Type::kI8: return ToIntType<O, std::conditional_t<kSigned, int8_t, uint8_t>>(dst);
+    case Type::kI1:
+    case Type::kI8: return ToIntType<O, std::conditional_t<kSigned, int8_t, uint8_t>>(dst);
     case Type::kI16: return ToIntType<O, std::conditional_t<kSigned, int16_t, uint16_t>>(dst);
     case Type::kI32: return ToIntType<O, std::conditional_t<kSigned, int32_t, uint32_t>>(dst);
     case Type::kI64: return ToIntType<O, std::conditional_t<kSigned, int64_t, uint64_t>>(dst);
     default: return nullptr;
   }
 }
-template <Op O> LaneFn FloatToInt(Type src, Type dst) {
+template <Op O>
+LaneFn FloatToInt(Type src, Type dst) {
   switch (src) {
     case Type::kF16: return ToIntType<O, _Float16>(dst);
     case Type::kBf16: return ToIntType<O, Bfloat>(dst);
@@ -107,7 +118,8 @@ template <Op O> LaneFn FloatToInt(Type src, Type dst) {
     default: return nullptr;
   }
 }
-template <Op O> LaneFn IntToFloat(Type src, Type dst) {
+template <Op O>
+LaneFn IntToFloat(Type src, Type dst) {
   constexpr bool kSigned = O == Op::kSiToFp;
   switch (src) {
     case Type::kI1: return ToFloatType<O, uint8_t>(dst);
@@ -154,7 +166,8 @@ LaneFn SelectConvert(const isa::Inst& inst, unsigned) {
         }
       }
       return IntToInt<Op::kSExt>(src, dst);
-    case Op::kFpTrunc: case Op::kFpExt: return FloatToFloat(src, dst);
+    case Op::kFpTrunc:
+    case Op::kFpExt: return FloatToFloat(src, dst);
     case Op::kFpToSi: return FloatToInt<Op::kFpToSi>(src, dst);
     case Op::kFpToUi: return FloatToInt<Op::kFpToUi>(src, dst);
     case Op::kFpToSiRn: return FloatToInt<Op::kFpToSiRn>(src, dst);

@@ -10,21 +10,31 @@ namespace {
 using isa::Op;
 using isa::Type;
 
-template <class T> inline bool SignBit(T v) { return __builtin_signbit(v); }
-template <class W> inline W MinNum(W a, W b) {
+template <class T>
+inline bool SignBit(T v) {
+  return __builtin_signbit(v);
+}
+template <class W>
+inline W MinNum(W a, W b) {
   W less = a < b ? a : b < a ? b : (SignBit(a) ? a : b);
   return a != a ? b : b != b ? a : less;
 }
-template <class W> inline W MaxNum(W a, W b) {
+template <class W>
+inline W MaxNum(W a, W b) {
   W more = a > b ? a : b > a ? b : (SignBit(a) ? b : a);
   return a != a ? b : b != b ? a : more;
 }
 
-#define FN(name, expr) \
-  struct name { template <class W> static inline W f([[maybe_unused]] W a, [[maybe_unused]] W b) { return W(expr); } };
+#define FN(name, expr)                                              \
+  struct name {                                                     \
+    template <class W>                                              \
+    static inline W f([[maybe_unused]] W a, [[maybe_unused]] W b) { \
+      return W(expr);                                               \
+    }                                                               \
+  };
 FN(FAdd_, a + b)
 FN(FSub_, a - b)
-FN(FMul_, a * b)
+FN(FMul_, a* b)
 FN(FDiv_, a / b)
 FN(FRem_, std::fmod(a, b))
 FN(FNeg_, -a)
@@ -52,14 +62,16 @@ void Bin(void* d, const void* a, const void* b, const void*, int n, int64_t) {
     D[i] = Narrow<T>(F::template f<W>(UA ? x : W(ToFloat(X[i])), UB ? y : W(ToFloat(Y[i]))));
   }
 }
-template <class F, class T> LaneFn PickBinT(unsigned u) {
+template <class F, class T>
+LaneFn PickBinT(unsigned u) {
   switch (u & 3) {
     case 1: return Bin<F, T, true, false>;
     case 2: return Bin<F, T, false, true>;
     default: return Bin<F, T, false, false>;
   }
 }
-template <class F> LaneFn PickBin(Type type, unsigned u) {
+template <class F>
+LaneFn PickBin(Type type, unsigned u) {
   switch (type) {
     case Type::kF16: return PickBinT<F, _Float16>(u);
     case Type::kBf16: return PickBinT<F, Bfloat>(u);
@@ -68,14 +80,16 @@ template <class F> LaneFn PickBin(Type type, unsigned u) {
     default: return nullptr;
   }
 }
-template <class F, class T> void Un(void* d, const void* a, const void*, const void*, int n, int64_t) {
+template <class F, class T>
+void Un(void* d, const void* a, const void*, const void*, int n, int64_t) {
   using W = typename Wide<T>::type;
   T* D = static_cast<T*>(d);
   const T* X = static_cast<const T*>(a);
 #pragma GCC ivdep
   for (int i = 0; i < n; ++i) D[i] = Narrow<T>(F::template f<W>(ToFloat(X[i]), W(0)));
 }
-template <class F> LaneFn PickUn(Type type) {
+template <class F>
+LaneFn PickUn(Type type) {
   switch (type) {
     case Type::kF16: return Un<F, _Float16>;
     case Type::kBf16: return Un<F, Bfloat>;
@@ -85,10 +99,14 @@ template <class F> LaneFn PickUn(Type type) {
   }
 }
 
-template <class T> inline T FmaOne(T a, T b, T c) {
-  if constexpr (__is_same(T, float)) return __builtin_fmaf(a, b, c);
-  else if constexpr (__is_same(T, double)) return __builtin_fma(a, b, c);
-  else return Narrow<T>(__builtin_fma(double(ToFloat(a)), double(ToFloat(b)), double(ToFloat(c))));
+template <class T>
+inline T FmaOne(T a, T b, T c) {
+  if constexpr (__is_same(T, float))
+    return __builtin_fmaf(a, b, c);
+  else if constexpr (__is_same(T, double))
+    return __builtin_fma(a, b, c);
+  else
+    return Narrow<T>(__builtin_fma(double(ToFloat(a)), double(ToFloat(b)), double(ToFloat(c))));
 }
 template <class T, bool UA, bool UB, bool UC>
 void FmaLoop(void* d, const void* a, const void* b, const void* c, int n, int64_t) {
@@ -100,7 +118,8 @@ void FmaLoop(void* d, const void* a, const void* b, const void* c, int n, int64_
 #pragma GCC ivdep
   for (int i = 0; i < n; ++i) D[i] = FmaOne<T>(UA ? x : X[i], UB ? y : Y[i], UC ? z : Z[i]);
 }
-template <class T> LaneFn PickFma(unsigned u) {
+template <class T>
+LaneFn PickFma(unsigned u) {
   switch (u & 7) {
     case 1: return FmaLoop<T, true, false, false>;
     case 2: return FmaLoop<T, false, true, false>;
@@ -112,7 +131,8 @@ template <class T> LaneFn PickFma(unsigned u) {
   }
 }
 
-template <class W> inline bool Compare(isa::FloatPredicate p, W a, W b) {
+template <class W>
+inline bool Compare(isa::FloatPredicate p, W a, W b) {
   using enum isa::FloatPredicate;
   bool un = a != a || b != b;
   switch (p) {
@@ -143,35 +163,42 @@ void CmpLoop(void* d, const void* a, const void* b, const void*, int n, int64_t)
   const T* Y = static_cast<const T*>(b);
   const W x = ToFloat(X[0]), y = ToFloat(Y[0]);
 #pragma GCC ivdep
-  for (int i = 0; i < n; ++i) D[i] = Compare<W>(P, UA ? x : W(ToFloat(X[i])), UB ? y : W(ToFloat(Y[i])));
+  for (int i = 0; i < n; ++i)
+    D[i] = Compare<W>(P, UA ? x : W(ToFloat(X[i])), UB ? y : W(ToFloat(Y[i])));
 }
-template <class T, isa::FloatPredicate P> LaneFn PickCmpP(unsigned u) {
+template <class T, isa::FloatPredicate P>
+LaneFn PickCmpP(unsigned u) {
   switch (u & 3) {
     case 1: return CmpLoop<T, P, true, false>;
     case 2: return CmpLoop<T, P, false, true>;
     default: return CmpLoop<T, P, false, false>;
   }
 }
-template <class T> LaneFn PickCmp(int64_t predicate, unsigned u) {
+template <class T>
+LaneFn PickCmp(int64_t predicate, unsigned u) {
   using enum isa::FloatPredicate;
   switch (static_cast<isa::FloatPredicate>(predicate)) {
-#define P(name) case name: return PickCmpP<T, name>(u);
-    P(kFalse) P(kOeq) P(kOgt) P(kOge) P(kOlt) P(kOle) P(kOne) P(kOrd)
-    P(kUno) P(kUeq) P(kUgt) P(kUge) P(kUlt) P(kUle) P(kUne) P(kTrue)
+#define P(name) \
+  case name: return PickCmpP<T, name>(u);
+    P(kFalse)
+    P(kOeq) P(kOgt) P(kOge) P(kOlt) P(kOle) P(kOne) P(kOrd) P(kUno) P(kUeq) P(kUgt) P(kUge) P(kUlt)
+        P(kUle) P(kUne) P(kTrue)
 #undef P
   }
   return nullptr;
 }
 
 // Sign operations work on the bits, so that NaN payloads and signs are as on hardware.
-template <class U, bool Neg> void SignOp(void* d, const void* a, const void*, const void*, int n, int64_t) {
+template <class U, bool Neg>
+void SignOp(void* d, const void* a, const void*, const void*, int n, int64_t) {
   U* D = static_cast<U*>(d);
   const U* X = static_cast<const U*>(a);
   constexpr U kSign = U(U(1) << (sizeof(U) * 8 - 1));
 #pragma GCC ivdep
   for (int i = 0; i < n; ++i) D[i] = Neg ? U(X[i] ^ kSign) : U(X[i] & U(~kSign));
 }
-template <bool Neg> LaneFn PickSign(Type type) {
+template <bool Neg>
+LaneFn PickSign(Type type) {
   switch (isa::TypeBytes(type)) {
     case 2: return SignOp<uint16_t, Neg>;
     case 4: return SignOp<uint32_t, Neg>;

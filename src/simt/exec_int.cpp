@@ -11,15 +11,25 @@ namespace {
 using isa::Op;
 using isa::Type;
 
-template <class T> using S = std::make_signed_t<T>;
-template <class T> constexpr int kBits = int(sizeof(T) * 8);
+template <class T>
+using S = std::make_signed_t<T>;
+template <class T>
+constexpr int kBits = int(sizeof(T) * 8);
 // Arithmetic wide enough that small types do not overflow int.
-template <class T> using A = std::conditional_t<(sizeof(T) < 4), uint32_t, T>;
-template <class T> constexpr S<T> kMin = S<T>(T(1) << (kBits<T> - 1));
-template <class T> constexpr S<T> kMax = S<T>(~(T(1) << (kBits<T> - 1)));
+template <class T>
+using A = std::conditional_t<(sizeof(T) < 4), uint32_t, T>;
+template <class T>
+constexpr S<T> kMin = S<T>(T(1) << (kBits<T> - 1));
+template <class T>
+constexpr S<T> kMax = S<T>(~(T(1) << (kBits<T> - 1)));
 
-#define FN(name, expr) \
-  struct name { template <class T> static inline T f([[maybe_unused]] T a, [[maybe_unused]] T b) { return T(expr); } };
+#define FN(name, expr)                                              \
+  struct name {                                                     \
+    template <class T>                                              \
+    static inline T f([[maybe_unused]] T a, [[maybe_unused]] T b) { \
+      return T(expr);                                               \
+    }                                                               \
+  };
 FN(FAddI, A<T>(a) + A<T>(b))
 FN(FSubI, A<T>(a) - A<T>(b))
 FN(FMulI, A<T>(a) * A<T>(b))
@@ -27,7 +37,7 @@ FN(FUDiv, b == 0 ? T(~T(0)) : T(a / (b == 0 ? T(1) : b)))
 FN(FURem, b == 0 ? a : T(a % (b == 0 ? T(1) : b)))
 FN(FSDiv, b == 0 ? T(~T(0)) : b == T(~T(0)) ? T(0 - A<T>(a)) : T(S<T>(a) / S<T>(b == 0 ? T(1) : b)))
 FN(FSRem, b == 0 ? a : b == T(~T(0)) ? T(0) : T(S<T>(a) % S<T>(b == 0 ? T(1) : b)))
-FN(FAnd, a & b)
+FN(FAnd, a& b)
 FN(FOr, a | b)
 FN(FXor, a ^ b)
 FN(FShl, b >= T(kBits<T>) ? T(0) : T(A<T>(a) << (b & T(kBits<T> - 1))))
@@ -44,38 +54,88 @@ FN(FPopc, __builtin_popcountll(uint64_t(a)))
 FN(FClz, a == 0 ? kBits<T> : __builtin_clzll(uint64_t(a)) - (64 - kBits<T>))
 FN(FCtz, a == 0 ? kBits<T> : __builtin_ctzll(uint64_t(a)))
 #undef FN
-struct FUMulHi { template <class T> static inline T f(T a, T b) {
-  using W = std::conditional_t<sizeof(T) == 8, unsigned __int128, uint64_t>;
-  return T((W(a) * W(b)) >> kBits<T>); } };
-struct FSMulHi { template <class T> static inline T f(T a, T b) {
-  using W = std::conditional_t<sizeof(T) == 8, __int128, int64_t>;
-  return T((W(S<T>(a)) * W(S<T>(b))) >> kBits<T>); } };
-struct FSAddSat { template <class T> static inline T f(T a, T b) {
-  S<T> r; return __builtin_add_overflow(S<T>(a), S<T>(b), &r) ? T(S<T>(a) < 0 ? kMin<T> : kMax<T>) : T(r); } };
-struct FSSubSat { template <class T> static inline T f(T a, T b) {
-  S<T> r; return __builtin_sub_overflow(S<T>(a), S<T>(b), &r) ? T(S<T>(a) < 0 ? kMin<T> : kMax<T>) : T(r); } };
-struct FBrev { template <class T> static inline T f(T a, T) {
-  uint64_t v = a, r = 0;
-  for (int i = 0; i < kBits<T>; ++i) r |= ((v >> i) & 1) << (kBits<T> - 1 - i);
-  return T(r); } };
-struct FBswap { template <class T> static inline T f(T a, T) {
-  return T(__builtin_bswap64(uint64_t(a)) >> (64 - kBits<T>)); } };
-struct FMov { template <class T> static inline T f(T a, T) { return a; } };
-
-struct FFshl { template <class T> static inline T f(T a, T b, T c) {
-  int s = int(c % T(kBits<T>)); return s == 0 ? a : T(A<T>(a) << s | A<T>(b) >> (kBits<T> - s)); } };
-struct FFshr { template <class T> static inline T f(T a, T b, T c) {
-  int s = int(c % T(kBits<T>)); return s == 0 ? b : T(A<T>(a) << (kBits<T> - s) | A<T>(b) >> s); } };
-struct FMad { template <class T> static inline T f(T a, T b, T c) { return T(A<T>(a) * A<T>(b) + A<T>(c)); } };
-struct FPrmt { template <class T> static inline T f(T a, T b, T c) {
-  uint64_t both = uint64_t(uint32_t(b)) << 32 | uint32_t(a);
-  uint32_t r = 0;
-  for (int i = 0; i < 4; ++i) {
-    uint32_t sel = uint32_t(c) >> (4 * i) & 15, byte = uint32_t(both >> ((sel & 7) * 8)) & 0xff;
-    if (sel & 8) byte = byte & 0x80 ? 0xff : 0;
-    r |= byte << (8 * i);
+struct FUMulHi {
+  template <class T>
+  static inline T f(T a, T b) {
+    using W = std::conditional_t<sizeof(T) == 8, unsigned __int128, uint64_t>;
+    return T((W(a) * W(b)) >> kBits<T>);
   }
-  return T(r); } };
+};
+struct FSMulHi {
+  template <class T>
+  static inline T f(T a, T b) {
+    using W = std::conditional_t<sizeof(T) == 8, __int128, int64_t>;
+    return T((W(S<T>(a)) * W(S<T>(b))) >> kBits<T>);
+  }
+};
+struct FSAddSat {
+  template <class T>
+  static inline T f(T a, T b) {
+    S<T> r;
+    return __builtin_add_overflow(S<T>(a), S<T>(b), &r) ? T(S<T>(a) < 0 ? kMin<T> : kMax<T>) : T(r);
+  }
+};
+struct FSSubSat {
+  template <class T>
+  static inline T f(T a, T b) {
+    S<T> r;
+    return __builtin_sub_overflow(S<T>(a), S<T>(b), &r) ? T(S<T>(a) < 0 ? kMin<T> : kMax<T>) : T(r);
+  }
+};
+struct FBrev {
+  template <class T>
+  static inline T f(T a, T) {
+    uint64_t v = a, r = 0;
+    for (int i = 0; i < kBits<T>; ++i) r |= ((v >> i) & 1) << (kBits<T> - 1 - i);
+    return T(r);
+  }
+};
+struct FBswap {
+  template <class T>
+  static inline T f(T a, T) {
+    return T(__builtin_bswap64(uint64_t(a)) >> (64 - kBits<T>));
+  }
+};
+struct FMov {
+  template <class T>
+  static inline T f(T a, T) {
+    return a;
+  }
+};
+
+struct FFshl {
+  template <class T>
+  static inline T f(T a, T b, T c) {
+    int s = int(c % T(kBits<T>));
+    return s == 0 ? a : T(A<T>(a) << s | A<T>(b) >> (kBits<T> - s));
+  }
+};
+struct FFshr {
+  template <class T>
+  static inline T f(T a, T b, T c) {
+    int s = int(c % T(kBits<T>));
+    return s == 0 ? b : T(A<T>(a) << (kBits<T> - s) | A<T>(b) >> s);
+  }
+};
+struct FMad {
+  template <class T>
+  static inline T f(T a, T b, T c) {
+    return T(A<T>(a) * A<T>(b) + A<T>(c));
+  }
+};
+struct FPrmt {
+  template <class T>
+  static inline T f(T a, T b, T c) {
+    uint64_t both = uint64_t(uint32_t(b)) << 32 | uint32_t(a);
+    uint32_t r = 0;
+    for (int i = 0; i < 4; ++i) {
+      uint32_t sel = uint32_t(c) >> (4 * i) & 15, byte = uint32_t(both >> ((sel & 7) * 8)) & 0xff;
+      if (sel & 8) byte = byte & 0x80 ? 0xff : 0;
+      r |= byte << (8 * i);
+    }
+    return T(r);
+  }
+};
 
 template <class F, class T, bool UA, bool UB>
 void Bin(void* d, const void* a, const void* b, const void*, int n, int64_t) {
@@ -86,29 +146,34 @@ void Bin(void* d, const void* a, const void* b, const void*, int n, int64_t) {
 #pragma GCC ivdep
   for (int i = 0; i < n; ++i) D[i] = F::template f<T>(UA ? x : X[i], UB ? y : Y[i]);
 }
-template <class F, class T> LaneFn PickBin(unsigned u) {
+template <class F, class T>
+LaneFn PickBin(unsigned u) {
   switch (u & 3) {
     case 1: return Bin<F, T, true, false>;
     case 2: return Bin<F, T, false, true>;
     default: return Bin<F, T, false, false>;
   }
 }
-template <class F> LaneFn PickInt(Type type, unsigned u) {
+template <class F>
+LaneFn PickInt(Type type, unsigned u) {
   switch (type) {
-    case Type::kI1: case Type::kI8: return PickBin<F, uint8_t>(u);
+    case Type::kI1:
+    case Type::kI8: return PickBin<F, uint8_t>(u);
     case Type::kI16: return PickBin<F, uint16_t>(u);
     case Type::kI32: return PickBin<F, uint32_t>(u);
     case Type::kI64: return PickBin<F, uint64_t>(u);
     default: return nullptr;
   }
 }
-template <class F, class T> void Un(void* d, const void* a, const void*, const void*, int n, int64_t) {
+template <class F, class T>
+void Un(void* d, const void* a, const void*, const void*, int n, int64_t) {
   T* D = static_cast<T*>(d);
   const T* X = static_cast<const T*>(a);
 #pragma GCC ivdep
   for (int i = 0; i < n; ++i) D[i] = F::template f<T>(X[i], T(0));
 }
-template <class F> LaneFn PickUn(int bytes) {
+template <class F>
+LaneFn PickUn(int bytes) {
   switch (bytes) {
     case 1: return Un<F, uint8_t>;
     case 2: return Un<F, uint16_t>;
@@ -126,7 +191,8 @@ void Tri(void* d, const void* a, const void* b, const void* c, int n, int64_t) {
 #pragma GCC ivdep
   for (int i = 0; i < n; ++i) D[i] = F::template f<T>(UA ? x : X[i], UB ? y : Y[i], UC ? z : Z[i]);
 }
-template <class F, class T> LaneFn PickTriT(unsigned u) {
+template <class F, class T>
+LaneFn PickTriT(unsigned u) {
   switch (u & 7) {
     case 1: return Tri<F, T, true, false, false>;
     case 2: return Tri<F, T, false, true, false>;
@@ -137,7 +203,8 @@ template <class F, class T> LaneFn PickTriT(unsigned u) {
     default: return Tri<F, T, false, false, false>;
   }
 }
-template <class F> LaneFn PickTri(Type type, unsigned u) {
+template <class F>
+LaneFn PickTri(Type type, unsigned u) {
   switch (type) {
     case Type::kI8: return PickTriT<F, uint8_t>(u);
     case Type::kI16: return PickTriT<F, uint16_t>(u);
@@ -161,7 +228,8 @@ void Sel(void* d, const void* a, const void* b, const void* c, int n, int64_t) {
     D[i] = (UA ? x : X[i]) ? p : q;
   }
 }
-template <class T> LaneFn PickSel(unsigned u) {
+template <class T>
+LaneFn PickSel(unsigned u) {
   switch (u & 7) {
     case 1: return Sel<T, true, false, false>;
     case 2: return Sel<T, false, true, false>;
@@ -173,7 +241,8 @@ template <class T> LaneFn PickSel(unsigned u) {
   }
 }
 
-template <class T, isa::IntPredicate P> struct Cmp {
+template <class T, isa::IntPredicate P>
+struct Cmp {
   static inline bool f(T a, T b) {
     using enum isa::IntPredicate;
     S<T> x = S<T>(a), y = S<T>(b);
@@ -201,14 +270,16 @@ void CmpLoop(void* d, const void* a, const void* b, const void*, int n, int64_t)
 #pragma GCC ivdep
   for (int i = 0; i < n; ++i) D[i] = Cmp<T, P>::f(UA ? x : X[i], UB ? y : Y[i]);
 }
-template <class T, isa::IntPredicate P> LaneFn PickCmpP(unsigned u) {
+template <class T, isa::IntPredicate P>
+LaneFn PickCmpP(unsigned u) {
   switch (u & 3) {
     case 1: return CmpLoop<T, P, true, false>;
     case 2: return CmpLoop<T, P, false, true>;
     default: return CmpLoop<T, P, false, false>;
   }
 }
-template <class T> LaneFn PickCmp(int64_t predicate, unsigned u) {
+template <class T>
+LaneFn PickCmp(int64_t predicate, unsigned u) {
   using enum isa::IntPredicate;
   switch (static_cast<isa::IntPredicate>(predicate)) {
     case kEq: return PickCmpP<T, kEq>(u);
@@ -227,7 +298,8 @@ template <class T> LaneFn PickCmp(int64_t predicate, unsigned u) {
 
 // The check runs over all lanes without a branch first; only a hit pays for finding the lane.
 template <class T, Op O>
-bool Overflow(const void* a, const void* b, const void* c, unsigned u, const uint8_t* mask, int n, int* lane) {
+bool Overflow(const void* a, const void* b, const void* c, unsigned u, const uint8_t* mask, int n,
+              int* lane) {
   using V = S<T>;
   const V* X = static_cast<const V*>(a);
   const V* Y = static_cast<const V*>(b);
@@ -252,7 +324,10 @@ bool Overflow(const void* a, const void* b, const void* c, unsigned u, const uin
     int bad = 0;
     if (O == Op::kAdd || O == Op::kSub || O == Op::kMul) {
       for (int i = 0; i < n; ++i) {
-        int64_t x = X[i * sx], y = Y[i * sy], r = O == Op::kAdd ? x + y : O == Op::kSub ? x - y : x * y;
+        int64_t x = X[i * sx], y = Y[i * sy],
+                r = O == Op::kAdd   ? x + y
+                    : O == Op::kSub ? x - y
+                                    : x * y;
         bad |= r != int64_t(int32_t(r));
       }
       if (bad == 0) return false;
@@ -266,7 +341,8 @@ bool Overflow(const void* a, const void* b, const void* c, unsigned u, const uin
   }
   return false;
 }
-template <class T> OverflowFn PickOverflow(Op op) {
+template <class T>
+OverflowFn PickOverflow(Op op) {
   switch (op) {
     case Op::kAdd: return Overflow<T, Op::kAdd>;
     case Op::kSub: return Overflow<T, Op::kSub>;
@@ -277,14 +353,17 @@ template <class T> OverflowFn PickOverflow(Op op) {
   }
 }
 
-template <class T> void BlendT(T* d, const T* s, const uint8_t* mask, int n) {
+template <class T>
+void BlendT(T* d, const T* s, const uint8_t* mask, int n) {
 #pragma GCC ivdep
   for (int i = 0; i < n; ++i) d[i] = mask[i] ? s[i] : d[i];
 }
-template <class T> void FillT(T* d, T v, int n) {
+template <class T>
+void FillT(T* d, T v, int n) {
   for (int i = 0; i < n; ++i) d[i] = v;
 }
-template <class T> T ReadAs(const void* p) {
+template <class T>
+T ReadAs(const void* p) {
   T v;
   std::memcpy(&v, p, sizeof v);
   return v;
@@ -324,7 +403,8 @@ LaneFn SelectInt(const isa::Inst& inst, unsigned u) {
     case Op::kCtz: return PickUn<FCtz>(isa::TypeBytes(type));
     case Op::kBitReverse: return PickUn<FBrev>(isa::TypeBytes(type));
     case Op::kByteSwap: return PickUn<FBswap>(isa::TypeBytes(type));
-    case Op::kMov: case Op::kBitcast: return PickUn<FMov>(isa::TypeBytes(type));
+    case Op::kMov:
+    case Op::kBitcast: return PickUn<FMov>(isa::TypeBytes(type));
     case Op::kFunnelShl: return PickTri<FFshl>(type, u);
     case Op::kFunnelShr: return PickTri<FFshr>(type, u);
     case Op::kMad: return PickTri<FMad>(type, u);

@@ -15,7 +15,8 @@ using isa::MathFn;
 using isa::Op;
 using isa::Type;
 
-uint64_t Eval(Op op, Type type, uint64_t a, uint64_t b = 0, uint64_t c = 0, int64_t imm = 0, Type source = Type::kI32) {
+uint64_t Eval(Op op, Type type, uint64_t a, uint64_t b = 0, uint64_t c = 0, int64_t imm = 0,
+              Type source = Type::kI32) {
   Inst inst;
   inst.op = op;
   inst.type = type;
@@ -113,7 +114,8 @@ TEST(Exec, HalfRoundsOnce) {
   EXPECT_EQ(Eval(Op::kFpTrunc, Type::kBf16, B(1.00390625f), 0, 0, 0, Type::kF32), 0x3f80u);
   // Just above the tie: rounding through f32 first would lose it.
   EXPECT_EQ(Eval(Op::kFpTrunc, Type::kBf16, B64(1.00390625 + 1e-12), 0, 0, 0, Type::kF64), 0x3f81u);
-  EXPECT_EQ(Eval(Op::kFpTrunc, Type::kF16, B64(1.00048828125 + 1e-12), 0, 0, 0, Type::kF64), 0x3c01u);
+  EXPECT_EQ(Eval(Op::kFpTrunc, Type::kF16, B64(1.00048828125 + 1e-12), 0, 0, 0, Type::kF64),
+            0x3c01u);
   EXPECT_EQ(Eval(Op::kFAdd, Type::kF16, 0x3c00, 0x3c00), 0x4000u);
   EXPECT_EQ(Eval(Op::kFpExt, Type::kF32, 0xc000, 0, 0, 0, Type::kF16), B(-2.0f));
 }
@@ -130,8 +132,10 @@ TEST(Exec, MathValues) {
     return F64(Eval(Op::kMath, Type::kF64, B64(a), B64(b), B64(c), static_cast<int64_t>(fn)));
   };
   EXPECT_NEAR(m(MathFn::kErfinv, 0.5), 0.4769362762044699, 1e-15);
-  for (double y : {-0.999999, -0.3, 1e-10, 0.5, 0.51, 0.99}) EXPECT_NEAR(std::erf(m(MathFn::kErfinv, y)), y, 2e-16);
-  for (double y : {1e-300, 1e-30, 1e-5, 0.4, 1.7}) EXPECT_NEAR(std::erfc(m(MathFn::kErfcinv, y)) / y, 1, 3e-13);
+  for (double y : {-0.999999, -0.3, 1e-10, 0.5, 0.51, 0.99})
+    EXPECT_NEAR(std::erf(m(MathFn::kErfinv, y)), y, 2e-16);
+  for (double y : {1e-300, 1e-30, 1e-5, 0.4, 1.7})
+    EXPECT_NEAR(std::erfc(m(MathFn::kErfcinv, y)) / y, 1, 3e-13);
   EXPECT_NEAR(m(MathFn::kNormcdfinv, 0.975), 1.959963984540054, 1e-14);
   EXPECT_NEAR(m(MathFn::kNormcdf, 1.0), 0.8413447460685429, 1e-15);
   EXPECT_NEAR(m(MathFn::kErfcx, 24.999), m(MathFn::kErfcx, 25.001) * 25.001 / 24.999, 1e-7);

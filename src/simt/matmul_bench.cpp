@@ -30,12 +30,13 @@ int main() {
   Reg k = b.New(Type::kI32);
   b.Set(k, b.I32(0));
   uint32_t inner = b.pc();
-  Reg x = b.Load(Type::kF32, sa, b.Add(row16, k)), y = b.Load(Type::kF32, sb, b.Mad(k, b.I32(16), tx));
+  Reg x = b.Load(Type::kF32, sa, b.Add(row16, k)),
+      y = b.Load(Type::kF32, sb, b.Mad(k, b.I32(16), tx));
   b.Emit(Op::kFma, Type::kF32, acc, x, y, acc);
   b.Emit(Op::kAdd, Type::kI32, k, k, b.I32(1));
   Reg more = b.ICmp(kuafu::isa::IntPredicate::kSlt, k, b.I32(16));
-  b.Emit(Op::kCondBr, Type::kI1, kuafu::isa::kNoReg, more, kuafu::isa::kNoReg, kuafu::isa::kNoReg, kuafu::isa::kNoReg,
-         inner, b.pc() + 1);
+  b.Emit(Op::kCondBr, Type::kI1, kuafu::isa::kNoReg, more, kuafu::isa::kNoReg, kuafu::isa::kNoReg,
+         kuafu::isa::kNoReg, inner, b.pc() + 1);
   b.Sync();
   b.Emit(Op::kAdd, Type::kI32, tile, tile, b.I32(16));
   b.Jump(head);
@@ -44,17 +45,22 @@ int main() {
   b.Ret();
 
   Memory memory(1u << 30);
-  auto make = [&](const char* name) { return static_cast<float*>(memory.Allocate(kN * kN * 4, 256, name, true).value()); };
+  auto make = [&](const char* name) {
+    return static_cast<float*>(memory.Allocate(kN * kN * 4, 256, name, true).value());
+  };
   float *ma = make("a"), *mb = make("b"), *mc = make("c");
-  for (int i = 0; i < kN * kN; ++i) ma[i] = static_cast<float>(i % 7), mb[i] = static_cast<float>(i % 5);
+  for (int i = 0; i < kN * kN; ++i)
+    ma[i] = static_cast<float>(i % 7), mb[i] = static_cast<float>(i % 5);
   auto program = Program::Load(memory, b.module());
   if (!program.ok()) return 1;
   for (bool sanitize : {false, false, true}) {
     LaunchOptions options;
     options.sanitize = sanitize;
     auto t0 = std::chrono::steady_clock::now();
-    LaunchResult r = program.value()->Launch("k", {kN / 16, kN / 16}, {16, 16}, 0, Args().P(ma).P(mb).P(mc).I(kN), options);
-    double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - t0).count();
+    LaunchResult r = program.value()->Launch("k", {kN / 16, kN / 16}, {16, 16}, 0,
+                                             Args().P(ma).P(mb).P(mc).I(kN), options);
+    double ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - t0).count();
     std::printf("%s: %.1f ms, %llu dispatches, %zu findings\n", sanitize ? "sanitize" : "plain", ms,
                 static_cast<unsigned long long>(r.dispatches), r.findings.size());
     for (const Finding& f : r.findings) std::printf("  %s\n", Describe(f).c_str());
@@ -62,7 +68,9 @@ int main() {
   for (int i : {0, 12345, kN * kN - 1}) {
     float sum = 0;
     for (int q = 0; q < kN; ++q) sum += ma[i / kN * kN + q] * mb[q * kN + i % kN];
-    if (sum != mc[i]) std::printf("wrong at %d: %g instead of %g\n", i, static_cast<double>(mc[i]), static_cast<double>(sum));
+    if (sum != mc[i])
+      std::printf("wrong at %d: %g instead of %g\n", i, static_cast<double>(mc[i]),
+                  static_cast<double>(sum));
   }
   return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allocation table. Every block of device memory is a separate host block with red zones, so that a
-// stray address either misses every entry or names the neighbour it came from.
+// The allocation table. Every block of device memory is a separate host block with red zones, so
+// that a stray address either misses every entry or names the neighbour it came from.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -32,8 +32,10 @@ void Allocation::SetValid(size_t offset, size_t count, bool value) {
   while (count > 0) {
     size_t bit = offset & 63, run = std::min(count, 64 - bit);
     uint64_t mask = (run == 64 ? ~0ull : (1ull << run) - 1) << bit;
-    if (value) valid[offset >> 6] |= mask;
-    else valid[offset >> 6] &= ~mask;
+    if (value)
+      valid[offset >> 6] |= mask;
+    else
+      valid[offset >> 6] &= ~mask;
     offset += run;
     count -= run;
   }
@@ -49,16 +51,19 @@ Memory::~Memory() {
 
 Result<void*> Memory::Allocate(size_t bytes, size_t align, std::string name, bool initialized) {
   if (align == 0 || (align & (align - 1)) != 0 || align > 4096) {
-    return Error{Code::kInvalidInput, "allocating " + name + ": alignment " + std::to_string(align) +
+    return Error{Code::kInvalidInput, "allocating " + name + ": alignment " +
+                                          std::to_string(align) +
                                           " is not a power of two up to 4096"};
   }
   if (bytes > limit_ || used_ > limit_ - bytes) {
-    return Error{Code::kExhausted, "allocating " + std::to_string(bytes) + " bytes for " + name + ": " +
-                                       std::to_string(used_) + " of " + std::to_string(limit_) +
-                                       " bytes of device memory are in use; use smaller inputs or a larger limit"};
+    return Error{Code::kExhausted,
+                 "allocating " + std::to_string(bytes) + " bytes for " + name + ": " +
+                     std::to_string(used_) + " of " + std::to_string(limit_) +
+                     " bytes of device memory are in use; use smaller inputs or a larger limit"};
   }
   if (table_.size() >= kMaxTable) {
-    return Error{Code::kExhausted, "allocating " + name + ": more than " + std::to_string(kMaxTable) +
+    return Error{Code::kExhausted, "allocating " + name + ": more than " +
+                                       std::to_string(kMaxTable) +
                                        " allocations were made; allocate once and reuse"};
   }
   size_t zone = std::max(kRedZone, align), unit = std::max<size_t>(align, 256);
@@ -95,10 +100,12 @@ Status Memory::Import(void* pointer, size_t bytes, std::string name) {
     return Error{Code::kInvalidInput, "importing " + name + ": not a usable address range"};
   }
   auto next = by_start_.lower_bound(start);
-  bool overlaps = next != by_start_.end() && next->first < start + bytes && table_[next->second]->live;
+  bool overlaps =
+      next != by_start_.end() && next->first < start + bytes && table_[next->second]->live;
   if (uint32_t id = IdOf(start); id != 0 && table_[id]->live) overlaps = true;
   if (overlaps) {
-    return Error{Code::kAlreadyExists, "importing " + name + ": the range overlaps device memory already known"};
+    return Error{Code::kAlreadyExists,
+                 "importing " + name + ": the range overlaps device memory already known"};
   }
   auto entry = std::make_unique<Allocation>();
   entry->base = start;
@@ -113,7 +120,8 @@ Status Memory::Free(void* pointer) {
   auto address = reinterpret_cast<uint64_t>(pointer);
   uint32_t id = IdOf(address);
   if (id == 0 || table_[id]->base != address) {
-    return Error{Code::kInvalidInput, "freeing an address that no allocation starts at; free what was allocated"};
+    return Error{Code::kInvalidInput,
+                 "freeing an address that no allocation starts at; free what was allocated"};
   }
   Allocation& entry = *table_[id];
   if (!entry.live) {
@@ -126,7 +134,8 @@ Status Memory::Free(void* pointer) {
   quarantined_ += entry.storage_bytes;
   quarantine_.push_back(id);
   size_t drop = 0;
-  while (quarantined_ > kQuarantineBytes && drop + 1 < quarantine_.size()) Release(*table_[quarantine_[drop++]]);
+  while (quarantined_ > kQuarantineBytes && drop + 1 < quarantine_.size())
+    Release(*table_[quarantine_[drop++]]);
   quarantine_.erase(quarantine_.begin(), quarantine_.begin() + static_cast<long>(drop));
   return OkStatus();
 }
@@ -150,7 +159,9 @@ uint32_t Memory::IdOf(uint64_t address) const {
 }
 
 Allocation* Memory::Get(uint32_t id) { return id < table_.size() ? table_[id].get() : nullptr; }
-const Allocation* Memory::Get(uint32_t id) const { return id < table_.size() ? table_[id].get() : nullptr; }
+const Allocation* Memory::Get(uint32_t id) const {
+  return id < table_.size() ? table_[id].get() : nullptr;
+}
 
 void Memory::MarkInitialized(const void* pointer, size_t bytes) {
   auto address = reinterpret_cast<uint64_t>(pointer);
@@ -170,7 +181,9 @@ void Memory::MarkInitialized(const void* pointer, size_t bytes) {
 size_t Memory::BytesNeverWritten(const void* pointer, size_t bytes) const {
   auto address = reinterpret_cast<uint64_t>(pointer);
   const Allocation* entry = Get(IdOf(address));
-  if (entry == nullptr || !entry->live || address < entry->base || address - entry->base > entry->bytes) return bytes;
+  if (entry == nullptr || !entry->live || address < entry->base ||
+      address - entry->base > entry->bytes)
+    return bytes;
   size_t offset = address - entry->base, inside = std::min(bytes, entry->bytes - offset);
   size_t missing = bytes - inside;
   if (!entry->tracked) return missing;

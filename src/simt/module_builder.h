@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: writes a device module by hand, one method call per instruction. Every instruction gets a
-// source line of its own number in "k.cu", so that findings can be told apart.
+// For tests: writes a device module by hand, one method call per instruction. Every instruction
+// gets a source line of its own number in "k.cu", so that findings can be told apart.
 #pragma once
 
 #include <cstring>
@@ -82,8 +82,9 @@ class Builder {
   uint32_t pc() const { return static_cast<uint32_t>(module_.functions.back().code.size()); }
   isa::Inst& at(uint32_t pc) { return fn().code[pc]; }
 
-  isa::Inst& Emit(Op op, Type type, Reg dst, Reg a = isa::kNoReg, Reg b = isa::kNoReg, Reg c = isa::kNoReg,
-                  Reg d = isa::kNoReg, int64_t imm = 0, uint32_t extra = 0, uint8_t aux = 0) {
+  isa::Inst& Emit(Op op, Type type, Reg dst, Reg a = isa::kNoReg, Reg b = isa::kNoReg,
+                  Reg c = isa::kNoReg, Reg d = isa::kNoReg, int64_t imm = 0, uint32_t extra = 0,
+                  uint8_t aux = 0) {
     isa::Inst i;
     i.op = op;
     i.type = type;
@@ -114,7 +115,8 @@ class Builder {
   void Set(Reg d, Reg a) { Emit(Op::kMov, fn().registers[d].type, d, a); }
   Reg Special(isa::SpecialReg which, bool uniform = false) {
     Reg d = New(Type::kI32, uniform);
-    Emit(Op::kSpecial, Type::kI32, d, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg, static_cast<int64_t>(which));
+    Emit(Op::kSpecial, Type::kI32, d, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg,
+         static_cast<int64_t>(which));
     return d;
   }
   Reg Tid() { return Special(isa::SpecialReg::kTidX); }
@@ -135,8 +137,8 @@ class Builder {
     Emit(Op::kSharedAddr, Type::kI64, a, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg, index);
     return {a, Const(Type::kI32, isa::kProvShared | index)};
   }
-  Reg Load(Type type, std::pair<Reg, Reg> p, Reg index = isa::kNoReg, int32_t offset = 0, uint8_t aux = 0,
-           uint8_t components = 1) {
+  Reg Load(Type type, std::pair<Reg, Reg> p, Reg index = isa::kNoReg, int32_t offset = 0,
+           uint8_t aux = 0, uint8_t components = 1) {
     Reg d = New(type);
     for (int i = 1; i < components; ++i) New(type);
     auto bytes = isa::TypeBytes(type) * components;
@@ -144,8 +146,8 @@ class Builder {
          isa::Inst::PackMem(offset, static_cast<uint16_t>(bytes), Log2(bytes), components), 0, aux);
     return d;
   }
-  void Store(Type type, std::pair<Reg, Reg> p, Reg index, Reg value, int32_t offset = 0, uint8_t aux = 0,
-             uint8_t components = 1) {
+  void Store(Type type, std::pair<Reg, Reg> p, Reg index, Reg value, int32_t offset = 0,
+             uint8_t aux = 0, uint8_t components = 1) {
     auto bytes = isa::TypeBytes(type) * components;
     Emit(Op::kStore, type, isa::kNoReg, p.first, index, p.second, value,
          isa::Inst::PackMem(offset, static_cast<uint16_t>(bytes), Log2(bytes), components), 0, aux);
@@ -157,7 +159,8 @@ class Builder {
     return d;
   }
   void Sync(int64_t id = 0) {
-    Emit(Op::kBarrier, Type::kI32, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg, id);
+    Emit(Op::kBarrier, Type::kI32, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg,
+         id);
   }
   void Ret() {
     fn().operands.push_back(0);
@@ -179,12 +182,14 @@ class Builder {
   }
   // Targets are patched by To(): returns the pc of the branch.
   uint32_t If(Reg cond) {
-    Emit(Op::kCondBr, Type::kI1, isa::kNoReg, cond, isa::kNoReg, isa::kNoReg, isa::kNoReg, pc() + 1, pc() + 1);
+    Emit(Op::kCondBr, Type::kI1, isa::kNoReg, cond, isa::kNoReg, isa::kNoReg, isa::kNoReg, pc() + 1,
+         pc() + 1);
     return pc() - 1;
   }
   void ElseHere(uint32_t branch) { at(branch).extra = pc(); }
   uint32_t Jump(uint32_t target = 0) {
-    Emit(Op::kBr, Type::kI1, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg, target);
+    Emit(Op::kBr, Type::kI1, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg,
+         target);
     return pc() - 1;
   }
   void JumpHere(uint32_t branch) { at(branch).imm = pc(); }
@@ -209,7 +214,9 @@ class Args {
  public:
   Args& P(const void* p) { return Put(&p, 8); }
   Args& I(int32_t v) { return Put(&v, 4); }
-  operator std::span<const uint8_t>() const { return bytes_; }  // NOLINT(google-explicit-constructor)
+  operator std::span<const uint8_t>() const {
+    return bytes_;
+  }  // NOLINT(google-explicit-constructor)
 
  private:
   Args& Put(const void* from, size_t size) {

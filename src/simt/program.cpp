@@ -14,7 +14,8 @@ using isa::Op;
 
 constexpr uint64_t kSlice = 20000;         // dispatches before a polling block gives way
 constexpr int kSlicesWithoutPolling = 50;  // and before any other does
-constexpr uint32_t kSharedGap = 64;        // between shared variables, so that a stray access hits nothing
+constexpr uint32_t kSharedGap =
+    64;  // between shared variables, so that a stray access hits nothing
 
 bool IsLaneOp(Op op) { return op <= Op::kBitcast; }
 
@@ -33,14 +34,17 @@ DInst Decode(const isa::Function& fn, const isa::Inst& inst) {
     *index = reg;
     const isa::Register& r = fn.registers[reg];
     *stride = r.uniform ? 0 : static_cast<uint8_t>(isa::TypeBytes(r.type));
-    if (r.uniform) d.uniform |= static_cast<uint8_t>(bit);
-    else all = false;
+    if (r.uniform)
+      d.uniform |= static_cast<uint8_t>(bit);
+    else
+      all = false;
   };
   operand(inst.a, 1, &d.a, &d.as);
   operand(inst.b, 2, &d.b, &d.bs);
   operand(inst.c, 4, &d.c, &d.cs);
   d.all_uniform = all;
-  if (inst.b != isa::kNoReg && inst.b < fn.registers.size()) d.index64 = fn.registers[inst.b].type == isa::Type::kI64;
+  if (inst.b != isa::kNoReg && inst.b < fn.registers.size())
+    d.index64 = fn.registers[inst.b].type == isa::Type::kI64;
   if (inst.dst != isa::kNoReg && inst.dst < fn.registers.size()) {
     d.dst_uniform = fn.registers[inst.dst].uniform;
     d.ds = static_cast<uint8_t>(isa::TypeBytes(fn.registers[inst.dst].type));
@@ -60,7 +64,8 @@ DInst Decode(const isa::Function& fn, const isa::Inst& inst) {
 }
 
 // Local memory a lane needs from here down; 0 in *exact = unknown (recursion or indirect calls).
-uint64_t StackNeed(const isa::Module& module, uint32_t index, std::vector<int64_t>& memo, bool* exact) {
+uint64_t StackNeed(const isa::Module& module, uint32_t index, std::vector<int64_t>& memo,
+                   bool* exact) {
   if (memo[index] >= 0) return static_cast<uint64_t>(memo[index]);
   if (memo[index] == -2) {
     *exact = false;
@@ -81,28 +86,33 @@ uint64_t StackNeed(const isa::Module& module, uint32_t index, std::vector<int64_
 
 std::string_view KindName(Finding::Kind kind) {
   static constexpr std::string_view kNames[] = {
-      "oob", "use_after_free", "race", "uninit", "misaligned", "barrier", "warp_sync", "deadlock", "index_overflow",
-      "launch_invalid", "trap", "assert_fail", "timeout", "host_pointer"};
+      "oob",     "use_after_free", "race",     "uninit",         "misaligned",
+      "barrier", "warp_sync",      "deadlock", "index_overflow", "launch_invalid",
+      "trap",    "assert_fail",    "timeout",  "host_pointer"};
   return kNames[static_cast<size_t>(kind)];
 }
 
 std::string Describe(const Finding& f) {
   auto triple = [](const uint32_t* v) {
-    return "(" + std::to_string(v[0]) + "," + std::to_string(v[1]) + "," + std::to_string(v[2]) + ")";
+    return "(" + std::to_string(v[0]) + "," + std::to_string(v[1]) + "," + std::to_string(v[2]) +
+           ")";
   };
   std::string text = f.file.empty() ? "" : f.file + ":" + std::to_string(f.line.line) + ": ";
   text += std::string(KindName(f.kind)) + ": " + f.message;
-  if (f.kind != Finding::Kind::kLaunchInvalid) text += " [block " + triple(f.block) + " thread " + triple(f.thread) + "]";
+  if (f.kind != Finding::Kind::kLaunchInvalid)
+    text += " [block " + triple(f.block) + " thread " + triple(f.thread) + "]";
   if (f.has_other) {
     text += "; other: block " + triple(f.other_block) + " thread " + triple(f.other_thread);
-    if (!f.other_file.empty()) text += " at " + f.other_file + ":" + std::to_string(f.other_line.line);
+    if (!f.other_file.empty())
+      text += " at " + f.other_file + ":" + std::to_string(f.other_line.line);
   }
   if (!f.kernel.empty()) text += " in " + f.kernel;
   return text;
 }
 
 bool LaunchState::Report(Finding f, uint32_t line, uint32_t other_line) {
-  uint64_t key = (static_cast<uint64_t>(f.kind) << 56) ^ (static_cast<uint64_t>(line) << 28) ^ other_line;
+  uint64_t key =
+      (static_cast<uint64_t>(f.kind) << 56) ^ (static_cast<uint64_t>(line) << 28) ^ other_line;
   if (!reported.emplace(key, true).second) return false;
   const isa::Module& m = module->module;
   auto place = [&](uint32_t index, isa::Line* out, std::string* file) {
@@ -130,16 +140,19 @@ Result<std::unique_ptr<Program>> Program::Load(Memory& memory, isa::Module modul
     auto got = memory.Allocate(g.bytes, align, g.name, true);
     if (!got.ok()) return std::move(got).error();
     decoded.global_address.push_back(reinterpret_cast<uint64_t>(got.value()));
-    if (!g.init.empty()) std::memcpy(got.value(), g.init.data(), std::min<size_t>(g.init.size(), g.bytes));
+    if (!g.init.empty())
+      std::memcpy(got.value(), g.init.data(), std::min<size_t>(g.init.size(), g.bytes));
   }
   for (size_t i = 0; i < m.globals.size(); ++i) {
     for (const isa::Relocation& r : m.globals[i].relocations) {
       if (m.globals[i].bytes < 8 || r.offset > m.globals[i].bytes - 8 ||
           r.index >= (r.is_function ? m.functions.size() : m.globals.size())) {
-        return Error{Code::kCorrupt, "loading " + m.globals[i].name + ": relocation at byte " + std::to_string(r.offset) +
+        return Error{Code::kCorrupt, "loading " + m.globals[i].name + ": relocation at byte " +
+                                         std::to_string(r.offset) +
                                          " is outside the variable or names nothing"};
       }
-      uint64_t value = r.is_function ? isa::kFunctionAddressTag | r.index : decoded.global_address[r.index];
+      uint64_t value =
+          r.is_function ? isa::kFunctionAddressTag | r.index : decoded.global_address[r.index];
       value += static_cast<uint64_t>(r.addend);
       std::memcpy(reinterpret_cast<void*>(decoded.global_address[i] + r.offset), &value, 8);
     }
@@ -171,7 +184,8 @@ int Program::KernelIndex(std::string_view name) const {
   }
   for (size_t i = 0; i < functions.size(); ++i) {
     const std::string& pretty = functions[i].pretty;
-    if (functions[i].is_kernel && (pretty == name || pretty.substr(0, pretty.find('(')) == name)) return static_cast<int>(i);
+    if (functions[i].is_kernel && (pretty == name || pretty.substr(0, pretty.find('(')) == name))
+      return static_cast<int>(i);
   }
   return -1;
 }
@@ -188,7 +202,8 @@ void* Program::GlobalAddress(std::string_view name, size_t* bytes) const {
 LaunchResult Program::Launch(std::string_view kernel, Dim3 grid, Dim3 block, size_t dynamic_shared,
                              std::span<const uint8_t> params, const LaunchOptions& options) {
   int index = KernelIndex(kernel);
-  if (index >= 0) return Launch(static_cast<uint32_t>(index), grid, block, dynamic_shared, params, options);
+  if (index >= 0)
+    return Launch(static_cast<uint32_t>(index), grid, block, dynamic_shared, params, options);
   LaunchResult result;
   Finding f;
   f.kind = Finding::Kind::kLaunchInvalid;
@@ -225,23 +240,28 @@ LaunchResult Program::Launch(uint32_t kernel, Dim3 grid, Dim3 block, size_t dyna
   threads = block.z != 0 && threads > 65536 / block.z ? 65536 : threads * block.z;
   uint64_t max_threads = std::min(options.max_threads_per_block, 1024u);
   if (threads == 0 || threads > max_threads || block.z > 64) {
-    return refuse("block of " + std::to_string(block.x) + " x " + std::to_string(block.y) + " x " + std::to_string(block.z) +
-                  " threads: 1 to " + std::to_string(max_threads) + " are possible (z at most 64)");
+    return refuse("block of " + std::to_string(block.x) + " x " + std::to_string(block.y) + " x " +
+                  std::to_string(block.z) + " threads: 1 to " + std::to_string(max_threads) +
+                  " are possible (z at most 64)");
   }
   if (fn.max_threads != 0 && threads > fn.max_threads) {
-    return refuse("block of " + std::to_string(threads) + " threads is larger than the kernel's __launch_bounds__(" +
+    return refuse("block of " + std::to_string(threads) +
+                  " threads is larger than the kernel's __launch_bounds__(" +
                   std::to_string(fn.max_threads) + ")");
   }
-  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 0x7fffffffu || grid.y > options.max_grid_y ||
-      grid.z > options.max_grid_z) {
-    return refuse("grid of " + std::to_string(grid.x) + " x " + std::to_string(grid.y) + " x " + std::to_string(grid.z) +
-                  " blocks: each extent must be at least 1, y at most " + std::to_string(options.max_grid_y) +
-                  ", z at most " + std::to_string(options.max_grid_z));
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 0x7fffffffu ||
+      grid.y > options.max_grid_y || grid.z > options.max_grid_z) {
+    return refuse("grid of " + std::to_string(grid.x) + " x " + std::to_string(grid.y) + " x " +
+                  std::to_string(grid.z) + " blocks: each extent must be at least 1, y at most " +
+                  std::to_string(options.max_grid_y) + ", z at most " +
+                  std::to_string(options.max_grid_z));
   }
   size_t needed = 0;
-  for (const isa::Param& p : fn.params) needed = std::max<size_t>(needed, size_t{p.offset} + p.bytes);
+  for (const isa::Param& p : fn.params)
+    needed = std::max<size_t>(needed, size_t{p.offset} + p.bytes);
   if (params.size() < needed) {
-    return refuse("parameter block has " + std::to_string(params.size()) + " bytes, the kernel needs " + std::to_string(needed));
+    return refuse("parameter block has " + std::to_string(params.size()) +
+                  " bytes, the kernel needs " + std::to_string(needed));
   }
   st.grid[0] = grid.x, st.grid[1] = grid.y, st.grid[2] = grid.z;
   st.block[0] = block.x, st.block[1] = block.y, st.block[2] = block.z;
@@ -252,12 +272,14 @@ LaunchResult Program::Launch(uint32_t kernel, Dim3 grid, Dim3 block, size_t dyna
   all_blocks *= grid.z;
   uint64_t total = options.block_filter.empty() ? all_blocks : options.block_filter.size();
   for (uint64_t id : options.block_filter) {
-    if (id >= all_blocks) return refuse("block filter names block " + std::to_string(id) + " of " + std::to_string(all_blocks));
+    if (id >= all_blocks)
+      return refuse("block filter names block " + std::to_string(id) + " of " +
+                    std::to_string(all_blocks));
   }
   uint64_t resident = std::max<uint64_t>(options.resident_blocks, 1);
   if (options.cooperative && total > resident) {
-    return refuse("cooperative launch of " + std::to_string(total) + " blocks, but only " + std::to_string(resident) +
-                  " can be resident at once");
+    return refuse("cooperative launch of " + std::to_string(total) + " blocks, but only " +
+                  std::to_string(resident) + " can be resident at once");
   }
 
   // Shared memory: what counts towards the limit has no gaps, what is laid out has.
@@ -276,15 +298,20 @@ LaunchResult Program::Launch(uint32_t kernel, Dim3 grid, Dim3 block, size_t dyna
     at += v.bytes + kSharedGap;
     if (at > (1u << 28)) break;
   }
-  uint64_t limit = options.shared_opt_in ? options.shared_bytes_opt_in : options.shared_bytes_per_block;
+  uint64_t limit =
+      options.shared_opt_in ? options.shared_bytes_opt_in : options.shared_bytes_per_block;
   if (counted > limit) {
-    return refuse(std::to_string(counted) + " bytes of shared memory (" + std::to_string(dynamic_shared) +
-                  " dynamic), the limit is " + std::to_string(limit) +
-                  (options.shared_opt_in ? "" : "; more needs cudaFuncSetAttribute with cudaFuncAttributeMaxDynamicSharedMemorySize"));
+    return refuse(std::to_string(counted) + " bytes of shared memory (" +
+                  std::to_string(dynamic_shared) + " dynamic), the limit is " +
+                  std::to_string(limit) +
+                  (options.shared_opt_in ? ""
+                                         : "; more needs cudaFuncSetAttribute with "
+                                           "cudaFuncAttributeMaxDynamicSharedMemorySize"));
   }
   at = (at + dynamic_align - 1) & ~(dynamic_align - 1);
   for (uint32_t index : fn.shared) {
-    if (m.shared[index].dynamic) st.shared[index] = {static_cast<uint32_t>(at), static_cast<uint32_t>(dynamic_shared)};
+    if (m.shared[index].dynamic)
+      st.shared[index] = {static_cast<uint32_t>(at), static_cast<uint32_t>(dynamic_shared)};
   }
   st.shared_bytes = static_cast<uint32_t>((at + dynamic_shared + 63) & ~uint64_t{63});
   st.dynamic_shared = static_cast<uint32_t>(dynamic_shared);
@@ -325,7 +352,8 @@ LaunchResult Program::Launch(uint32_t kernel, Dim3 grid, Dim3 block, size_t dyna
       if (written[i]) read_only[i] = 0;
     }
     for (size_t i = 0; i < m.globals.size(); ++i) {
-      if (m.globals[i].space == isa::Space::kConstant) mark(read_only, memory_->IdOf(decoded_->global_address[i]));
+      if (m.globals[i].space == isa::Space::kConstant)
+        mark(read_only, memory_->IdOf(decoded_->global_address[i]));
     }
     st.shadow->read_only = std::move(read_only);
   }
@@ -353,7 +381,9 @@ LaunchResult Program::Launch(uint32_t kernel, Dim3 grid, Dim3 block, size_t dyna
     std::vector<int64_t> memo(m.functions.size(), -1);
     bool exact = true;
     uint64_t need = StackNeed(m, kernel, memo, &exact);
-    if (!exact) need = std::max<uint64_t>(need, fn.frame_bytes) + std::max<uint64_t>(16ull * decoded_->max_frame_bytes, 16384);
+    if (!exact)
+      need = std::max<uint64_t>(need, fn.frame_bytes) +
+             std::max<uint64_t>(16ull * decoded_->max_frame_bytes, 16384);
     need = std::min<uint64_t>(need, 1u << 20);
     st.stack_bytes = static_cast<uint32_t>((need + 63) & ~uint64_t{63});
   }
@@ -373,7 +403,7 @@ LaunchResult Program::Launch(uint32_t kernel, Dim3 grid, Dim3 block, size_t dyna
 
   std::vector<std::unique_ptr<BlockRun>> pool;
   std::vector<BlockRun*> idle;
-  std::deque<BlockRun*> live;     // front runs next
+  std::deque<BlockRun*> live;      // front runs next
   std::vector<BlockRun*> at_grid;  // wait for a grid barrier
   uint64_t next = 0, exited = 0;
   auto start = [&]() {
@@ -397,7 +427,8 @@ LaunchResult Program::Launch(uint32_t kernel, Dim3 grid, Dim3 block, size_t dyna
         if (exited > 0) {
           Finding f;
           f.kind = Finding::Kind::kDeadlock;
-          f.message = std::to_string(exited) + " blocks returned while the others wait at a grid-wide barrier";
+          f.message = std::to_string(exited) +
+                      " blocks returned while the others wait at a grid-wide barrier";
           st.Report(std::move(f), at_grid.front()->GridLine(), 0);
           break;
         }
@@ -444,8 +475,10 @@ LaunchResult Program::Launch(uint32_t kernel, Dim3 grid, Dim3 block, size_t dyna
     if (polling && st.result.dispatches - st.last_effect > options.spin_dispatches) {
       Finding f;
       f.kind = Finding::Kind::kDeadlock;
-      f.message = "threads poll here for something that no running thread will ever write" +
-                  std::string(next < total ? "; blocks that have not started cannot start before these end" : "");
+      f.message =
+          "threads poll here for something that no running thread will ever write" +
+          std::string(next < total ? "; blocks that have not started cannot start before these end"
+                                   : "");
       st.Report(std::move(f), st.poll_line, 0);
       break;
     }

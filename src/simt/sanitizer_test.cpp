@@ -17,7 +17,8 @@ class Sanitizer : public ::testing::Test {
   int32_t* Make(size_t n, const char* name = "x", bool initialized = true) {
     return static_cast<int32_t*>(memory_.Allocate(n * 4, 256, name, initialized).value());
   }
-  LaunchResult Go(Builder& b, Dim3 grid, Dim3 block, std::span<const uint8_t> args, size_t dynamic = 0) {
+  LaunchResult Go(Builder& b, Dim3 grid, Dim3 block, std::span<const uint8_t> args,
+                  size_t dynamic = 0) {
     auto program = Program::Load(memory_, b.module());
     EXPECT_TRUE(program.ok());
     return program.value()->Launch("k", grid, block, dynamic, args, options_);
@@ -36,7 +37,8 @@ class Sanitizer : public ::testing::Test {
     return r.findings.empty() ? kNone : r.findings.front();
   }
   void Fence(Builder& b) {
-    b.Emit(Op::kFence, Type::kI32, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg, 1);
+    b.Emit(Op::kFence, Type::kI32, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg,
+           1);
   }
   Memory memory_{256u << 20};
   LaunchOptions options_;
@@ -91,9 +93,11 @@ TEST_F(Sanitizer, UseAfterFreeHostPointerAndNull) {
   ASSERT_TRUE(memory_.Free(p).ok());
   EXPECT_EQ(Only(Go(b, {1}, {1}, Args().P(p)), Kind::kUseAfterFree).allocation, "gone");
   int32_t local = 3;
-  EXPECT_NE(Only(Go(b, {1}, {1}, Args().P(&local)), Kind::kOob).message.find("host pointer"), std::string::npos);
+  EXPECT_NE(Only(Go(b, {1}, {1}, Args().P(&local)), Kind::kOob).message.find("host pointer"),
+            std::string::npos);
   EXPECT_EQ(local, 3);
-  EXPECT_NE(Only(Go(b, {1}, {1}, Args().P(nullptr)), Kind::kOob).message.find("null"), std::string::npos);
+  EXPECT_NE(Only(Go(b, {1}, {1}, Args().P(nullptr)), Kind::kOob).message.find("null"),
+            std::string::npos);
 }
 
 TEST_F(Sanitizer, Misaligned) {
@@ -190,8 +194,10 @@ TEST_F(Sanitizer, ReadsOrderedByAWarpBarrierDoNotPileUp) {
     Reg t = b.Tid(), all = b.I64(0xffffffff);
     auto only = [&](int32_t lane, bool write) {
       uint32_t br = b.If(b.ICmp(IntPredicate::kEq, t, b.I32(lane)));
-      if (write) b.Store(Type::kI32, s, isa::kNoReg, t);
-      else b.Load(Type::kI32, s);
+      if (write)
+        b.Store(Type::kI32, s, isa::kNoReg, t);
+      else
+        b.Load(Type::kI32, s);
       b.ElseHere(br);
     };
     only(0, true);
@@ -210,11 +216,14 @@ TEST_F(Sanitizer, SameWordWrittenByAllIsARaceUnlessAtomic) {
   for (bool atomic : {false, true}) {
     Builder b;
     auto x = b.Pointer("x");
-    if (atomic) b.Atomic(isa::AtomicOp::kAdd, Type::kI32, x, b.I32(1));
-    else b.Store(Type::kI32, x, isa::kNoReg, b.I32(1));
+    if (atomic)
+      b.Atomic(isa::AtomicOp::kAdd, Type::kI32, x, b.I32(1));
+    else
+      b.Store(Type::kI32, x, isa::kNoReg, b.I32(1));
     b.Ret();
     LaunchResult r = Go(b, {2}, {32}, Args().P(Make(1)));
-    if (atomic) Clean(r);
+    if (atomic)
+      Clean(r);
     else {
       EXPECT_FALSE(r.ok);
       EXPECT_EQ(r.findings.front().kind, Kind::kRace);
@@ -244,7 +253,8 @@ TEST_F(Sanitizer, BlocksAreOrderedByFenceAndAtomic) {
     uint32_t br = b.If(b.ICmp(IntPredicate::kEq, old, b.I32(3)));
     Reg sum = b.New(Type::kI32);
     b.Set(sum, b.I32(0));
-    for (int k = 0; k < 4; ++k) b.Set(sum, b.Add(sum, b.Load(Type::kI32, part, isa::kNoReg, k * 4)));
+    for (int k = 0; k < 4; ++k)
+      b.Set(sum, b.Add(sum, b.Load(Type::kI32, part, isa::kNoReg, k * 4)));
     b.Store(Type::kI32, out, isa::kNoReg, sum);
     b.ElseHere(br);
     b.Ret();
@@ -306,8 +316,8 @@ TEST_F(Sanitizer, TwoBarriersNeverComplete) {
 
 TEST_F(Sanitizer, ShuffleMistakes) {
   auto shfl = [&](Builder& b, int64_t mask, int32_t lane, int32_t width) {
-    b.Emit(Op::kShfl, Type::kI32, b.New(Type::kI32), b.I64(mask), b.Tid(), b.I32(lane), b.I32(width), 0,
-           static_cast<uint32_t>(isa::ShflKind::kIdx));
+    b.Emit(Op::kShfl, Type::kI32, b.New(Type::kI32), b.I64(mask), b.Tid(), b.I32(lane),
+           b.I32(width), 0, static_cast<uint32_t>(isa::ShflKind::kIdx));
   };
   {  // Source lane has returned; so the mask names it as well.
     Builder b;
@@ -394,7 +404,8 @@ TEST_F(Sanitizer, TrapAndEndlessRecursion) {
   b.Begin("f", false);
   b.Call(Op::kCall, isa::kNoReg, isa::kNoReg, 1, {});
   b.Ret();
-  EXPECT_NE(Only(Go(b, {1}, {32}, Args()), Kind::kTrap).message.find("stack overflow"), std::string::npos);
+  EXPECT_NE(Only(Go(b, {1}, {32}, Args()), Kind::kTrap).message.find("stack overflow"),
+            std::string::npos);
 }
 
 TEST_F(Sanitizer, LaunchConfiguration) {

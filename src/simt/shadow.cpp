@@ -16,12 +16,12 @@ void BlockSync::Reset(uint32_t new_block, int lanes, int new_width) {
   acquired.clear();
 }
 
-Conflict Touch(Word& word, const BlockSync& sync, int lane, uint8_t bytes, bool write, bool atomic, uint32_t line,
-               uint32_t grid_tick) {
+Conflict Touch(Word& word, const BlockSync& sync, int lane, uint8_t bytes, bool write, bool atomic,
+               uint32_t line, uint32_t grid_tick) {
   Conflict conflict;
   auto clashes = [&](const Cell& cell) {
-    return cell.tick != 0 && (cell.bytes & bytes) != 0 && !(atomic && (cell.flags & kCellAtomic) != 0) &&
-           !Ordered(cell, sync, lane, grid_tick);
+    return cell.tick != 0 && (cell.bytes & bytes) != 0 &&
+           !(atomic && (cell.flags & kCellAtomic) != 0) && !Ordered(cell, sync, lane, grid_tick);
   };
   if (clashes(word.write)) {
     conflict = {true, true, word.write};
@@ -38,7 +38,8 @@ Conflict Touch(Word& word, const BlockSync& sync, int lane, uint8_t bytes, bool 
     if (cell.lane / sync.width != lane / sync.width) flags |= kCellSeveralWarps;
     if ((cell.flags & kCellAtomic) == 0) flags = static_cast<uint8_t>(flags & ~kCellAtomic);
     bytes |= cell.bytes;
-  } else if (!write && cell.tick != 0 && cell.block != sync.block && !Ordered(cell, sync, lane, grid_tick)) {
+  } else if (!write && cell.tick != 0 && cell.block != sync.block &&
+             !Ordered(cell, sync, lane, grid_tick)) {
     flags |= kCellSeveral;  // readers in several blocks: the newest stands for them
   } else if (same_phase && cell.lane == lane) {
     bytes |= cell.bytes;
@@ -78,7 +79,8 @@ void GlobalShadow::Release(uint64_t address, BlockSync& sync, bool device) {
 }
 
 void GlobalShadow::Acquire(uint64_t address, BlockSync& sync, int lane) {
-  if (auto local = local_.find(address); local != local_.end() && local->second.block == sync.block) {
+  if (auto local = local_.find(address);
+      local != local_.end() && local->second.block == sync.block) {
     uint32_t& seen = sync.lane_acquired[static_cast<size_t>(lane)];
     seen = std::max(seen, local->second.tick);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Race detection: for every 4-byte word the last write and the last read. Cells hold the block's tick,
-// which grows at every synchronisation, so nothing is ever cleared: a barrier makes all older cells of the
-// block harmless at once.
+// Race detection: for every 4-byte word the last write and the last read. Cells hold the block's
+// tick, which grows at every synchronisation, so nothing is ever cleared: a barrier makes all older
+// cells of the block harmless at once.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 namespace kuafu::simt {
 
 struct Cell {
-  uint32_t tick = 0;   // 0 = empty
+  uint32_t tick = 0;  // 0 = empty
   uint32_t line = 0;
   uint32_t block = 0;
   uint16_t lane = 0;
-  uint8_t bytes = 0;   // which of the four
+  uint8_t bytes = 0;  // which of the four
   uint8_t flags = 0;
 };
 inline constexpr uint8_t kCellAtomic = 1;
@@ -33,11 +33,14 @@ struct BlockSync {
   uint32_t block = 0;
   int width = 32, width_log2 = 5;
   uint32_t tick = 1;
-  uint32_t barrier_tick = 1;  // older cells of this block are ordered
+  uint32_t barrier_tick = 1;        // older cells of this block are ordered
   std::vector<uint32_t> lane_tick;  // at the lane's last warp synchronisation
-  std::vector<uint32_t> lane_acquired;  // what of its own block the lane sees through a lock or flag
-  std::vector<uint8_t> fenced;  // the lane's writes are published by its next atomic: 1 to the block, 2 to all
-  std::unordered_map<uint32_t, uint32_t> acquired;  // other block -> tick up to which it is visible here
+  std::vector<uint32_t>
+      lane_acquired;  // what of its own block the lane sees through a lock or flag
+  std::vector<uint8_t>
+      fenced;  // the lane's writes are published by its next atomic: 1 to the block, 2 to all
+  std::unordered_map<uint32_t, uint32_t>
+      acquired;  // other block -> tick up to which it is visible here
 
   void Reset(uint32_t new_block, int lanes, int new_width);
   void Barrier() { barrier_tick = ++tick; }
@@ -50,35 +53,42 @@ struct Conflict {
 };
 
 // Updates the word; reports the first conflicting earlier access. grid_tick: see GlobalShadow.
-Conflict Touch(Word& word, const BlockSync& sync, int lane, uint8_t bytes, bool write, bool atomic, uint32_t line,
-               uint32_t grid_tick);
+Conflict Touch(Word& word, const BlockSync& sync, int lane, uint8_t bytes, bool write, bool atomic,
+               uint32_t line, uint32_t grid_tick);
 
-// Whether everything in the cell happened before what this lane does now. A cell of several lanes stands
-// for all of them, so it is ordered only if each of them would be.
+// Whether everything in the cell happened before what this lane does now. A cell of several lanes
+// stands for all of them, so it is ordered only if each of them would be.
 inline bool Ordered(const Cell& cell, const BlockSync& sync, int lane, uint32_t grid_tick) {
   if (cell.tick < grid_tick) return true;
   if (cell.block != sync.block) {
     auto it = sync.acquired.find(cell.block);
     return it != sync.acquired.end() && cell.tick < it->second;
   }
-  if (cell.tick < sync.barrier_tick || cell.tick < sync.lane_acquired[static_cast<size_t>(lane)]) return true;
+  if (cell.tick < sync.barrier_tick || cell.tick < sync.lane_acquired[static_cast<size_t>(lane)])
+    return true;
   bool several = (cell.flags & kCellSeveral) != 0;
   if (cell.lane == lane && !several) return true;
-  if ((cell.flags & kCellSeveralWarps) != 0 || cell.lane >> sync.width_log2 != lane >> sync.width_log2) return false;
-  return cell.tick < sync.lane_tick[static_cast<size_t>(lane)] && cell.tick < sync.lane_tick[cell.lane];
+  if ((cell.flags & kCellSeveralWarps) != 0 ||
+      cell.lane >> sync.width_log2 != lane >> sync.width_log2)
+    return false;
+  return cell.tick < sync.lane_tick[static_cast<size_t>(lane)] &&
+         cell.tick < sync.lane_tick[cell.lane];
 }
 
-// The common case of a plain access to a whole shared word that meets nothing: true if it is that and the
-// word is updated, false if Touch has to look. In shared memory a cell of this phase is this block's.
+// The common case of a plain access to a whole shared word that meets nothing: true if it is that
+// and the word is updated, false if Touch has to look. In shared memory a cell of this phase is
+// this block's.
 inline bool TouchFast(Word& word, const BlockSync& sync, int lane, bool write, uint32_t line) {
   auto mine = [&](const Cell& c) {
-    return c.tick < sync.barrier_tick || (c.lane == lane && (c.flags & (kCellSeveral | kCellAtomic)) == 0);
+    return c.tick < sync.barrier_tick ||
+           (c.lane == lane && (c.flags & (kCellSeveral | kCellAtomic)) == 0);
   };
   if (!mine(word.write)) return false;
   Cell& cell = write ? word.write : word.read;
   if (!write && cell.tick == sync.tick && cell.line == line && cell.bytes == 15 &&
       ((cell.flags & kCellSeveralWarps) != 0 ||
-       ((cell.flags & kCellSeveral) != 0 && cell.lane >> sync.width_log2 == lane >> sync.width_log2))) {
+       ((cell.flags & kCellSeveral) != 0 &&
+        cell.lane >> sync.width_log2 == lane >> sync.width_log2))) {
     return true;  // nothing new: most of a broadcast
   }
   uint8_t flags = 0;
@@ -111,7 +121,8 @@ class GlobalShadow {
   Word* At(uint64_t address);
   bool limited() const { return limited_; }
 
-  // Release and acquire on the object at this address. Without `device` only the same block sees it.
+  // Release and acquire on the object at this address. Without `device` only the same block sees
+  // it.
   void Release(uint64_t address, BlockSync& sync, bool device);
   void Acquire(uint64_t address, BlockSync& sync, int lane);
   uint32_t grid_tick = 0;  // accesses before are ordered by a grid-wide barrier

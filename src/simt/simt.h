@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulated GPU: device memory, a loaded device module, and kernel launches with findings.
 //
-// An interpreter that executes one instruction for a whole block at a time (see engine.h). Device addresses
-// are host virtual addresses, so the host side of a candidate can copy with plain memcpy.
+// An interpreter that executes one instruction for a whole block at a time (see engine.h). Device
+// addresses are host virtual addresses, so the host side of a candidate can copy with plain memcpy.
 //
 //   simt::Memory memory(1ull << 30);
 //   KUAFU_TRY(auto program, simt::Program::Load(memory, std::move(module)));
-//   simt::LaunchResult r = program->Launch("_Z3addPf", {n / 256, 1, 1}, {256, 1, 1}, 0, params, options);
-//   for (const simt::Finding& f : r.findings) puts(simt::Describe(f).c_str());
+//   simt::LaunchResult r = program->Launch("_Z3addPf", {n / 256, 1, 1}, {256, 1, 1}, 0, params,
+//   options); for (const simt::Finding& f : r.findings) puts(simt::Describe(f).c_str());
 //
 // Nothing here is thread safe: one thread per Memory and its Programs.
 #pragma once
@@ -32,9 +32,9 @@ struct Allocation {
   size_t bytes = 0;
   std::string name;
   bool live = true;
-  bool owned = false;        // has red zones; false = imported
-  bool device_heap = false;  // by malloc in a kernel
-  bool tracked = false;      // some bytes were never written: valid says which
+  bool owned = false;           // has red zones; false = imported
+  bool device_heap = false;     // by malloc in a kernel
+  bool tracked = false;         // some bytes were never written: valid says which
   std::vector<uint64_t> valid;  // one bit per byte
   void* storage = nullptr;
   size_t storage_bytes = 0;
@@ -53,8 +53,8 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  // Red zones on both sides. Uninitialised memory is filled with kPoisonByte and its validity tracked;
-  // initialised memory is zero.
+  // Red zones on both sides. Uninitialised memory is filled with kPoisonByte and its validity
+  // tracked; initialised memory is zero.
   Result<void*> Allocate(size_t bytes, size_t align, std::string name, bool initialized);
   // Adds host memory the caller keeps alive; counted as initialised, no red zones.
   Status Import(void* pointer, size_t bytes, std::string name);
@@ -84,14 +84,26 @@ class Memory {
 
 struct Finding {
   enum class Kind : uint8_t {
-    kOob, kUseAfterFree, kRace, kUninit, kMisaligned, kBarrier, kWarpSync, kDeadlock, kIndexOverflow,
-    kLaunchInvalid, kTrap, kAssertFail, kTimeout, kHostPointer,
+    kOob,
+    kUseAfterFree,
+    kRace,
+    kUninit,
+    kMisaligned,
+    kBarrier,
+    kWarpSync,
+    kDeadlock,
+    kIndexOverflow,
+    kLaunchInvalid,
+    kTrap,
+    kAssertFail,
+    kTimeout,
+    kHostPointer,
   };
   Kind kind = Kind::kTrap;
   std::string message;
-  std::string kernel;                // demangled
-  std::string file, other_file;      // of line and other_line; empty = unknown
-  isa::Line line, other_line;        // other: the access or arrival it conflicts with
+  std::string kernel;            // demangled
+  std::string file, other_file;  // of line and other_line; empty = unknown
+  isa::Line line, other_line;    // other: the access or arrival it conflicts with
   uint32_t block[3] = {}, thread[3] = {};
   bool has_other = false;
   uint32_t other_block[3] = {}, other_thread[3] = {};
@@ -108,19 +120,23 @@ struct Dim3 {
 
 struct LaunchOptions {
   uint32_t warp_width = 32;  // 32, 64 or 128
-  // 0: the whole block in lock-step. Otherwise warps, blocks and atomics in an order drawn from the seed.
+  // 0: the whole block in lock-step. Otherwise warps, blocks and atomics in an order drawn from the
+  // seed.
   uint64_t order_seed = 0;
-  // Races, uninitialised reads, index overflow. Bounds, alignment and synchronisation are always checked.
+  // Races, uninitialised reads, index overflow. Bounds, alignment and synchronisation are always
+  // checked.
   bool sanitize = true;
-  uint64_t max_dispatches = 1ull << 32;  // instructions (for all lanes at once) of the launch; beyond: timeout
-  uint64_t spin_dispatches = 4u << 20;   // polling for so long while nothing changes is a deadlock
-  bool strict_exit = false;  // threads that returned before a barrier are a finding in any number (MUSA)
+  uint64_t max_dispatches =
+      1ull << 32;  // instructions (for all lanes at once) of the launch; beyond: timeout
+  uint64_t spin_dispatches = 4u << 20;  // polling for so long while nothing changes is a deadlock
+  bool strict_exit =
+      false;  // threads that returned before a barrier are a finding in any number (MUSA)
   uint32_t max_threads_per_block = 1024;
   uint32_t max_grid_y = 65535, max_grid_z = 65535;
-  uint32_t shared_bytes_per_block = 48u << 10;         // static and dynamic together, without opt-in
-  uint32_t shared_bytes_opt_in = 227u << 10;           // with it
-  bool shared_opt_in = false;                          // the host called cudaFuncSetAttribute
-  uint32_t resident_blocks = 132 * 8;                  // live at once
+  uint32_t shared_bytes_per_block = 48u << 10;  // static and dynamic together, without opt-in
+  uint32_t shared_bytes_opt_in = 227u << 10;    // with it
+  bool shared_opt_in = false;                   // the host called cudaFuncSetAttribute
+  uint32_t resident_blocks = 132 * 8;           // live at once
   uint32_t sm_count = 132;
   bool cooperative = false;
   std::vector<uint64_t> block_filter;  // linear block ids to run; empty = all
@@ -128,13 +144,14 @@ struct LaunchOptions {
 };
 
 struct LaunchResult {
-  bool ok = false;  // no findings
+  bool ok = false;                // no findings
   std::vector<Finding> findings;  // one per kind and pair of lines, at most kMaxFindings
   uint64_t dispatches = 0, lane_instructions = 0;
   uint64_t global_load_bytes = 0, global_store_bytes = 0, shared_accesses = 0;
   uint64_t barriers = 0, divergent_branches = 0, atomics = 0, blocks = 0;
-  bool shadow_limited = false;  // so much memory was touched that some global races were not looked for
-  std::string printf_output;    // at most 1 MiB
+  bool shadow_limited =
+      false;  // so much memory was touched that some global races were not looked for
+  std::string printf_output;  // at most 1 MiB
 };
 inline constexpr size_t kMaxFindings = 64;
 
@@ -151,7 +168,8 @@ class Program {
   int KernelIndex(std::string_view name) const;
   // Address of a __device__ or __constant__ variable, nullptr = none.
   void* GlobalAddress(std::string_view name, size_t* bytes = nullptr) const;
-  // params: the parameter block, laid out as Function::params say. Never fails otherwise than by findings.
+  // params: the parameter block, laid out as Function::params say. Never fails otherwise than by
+  // findings.
   LaunchResult Launch(uint32_t kernel, Dim3 grid, Dim3 block, size_t dynamic_shared,
                       std::span<const uint8_t> params, const LaunchOptions& options);
   LaunchResult Launch(std::string_view kernel, Dim3 grid, Dim3 block, size_t dynamic_shared,

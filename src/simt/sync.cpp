@@ -18,7 +18,8 @@ std::string Lanes(Mask128 mask) {
     int last = i;
     while (last < 127 && mask.Has(last + 1)) ++last;
     if (++shown > 6) return text + " ...";
-    text += (text.empty() ? "" : ",") + std::to_string(i) + (last > i ? "-" + std::to_string(last) : "");
+    text += (text.empty() ? "" : ",") + std::to_string(i) +
+            (last > i ? "-" + std::to_string(last) : "");
     i = last;
   }
   return text;
@@ -55,7 +56,8 @@ void BlockRun::CheckBarriers() {
     if (d.inst.b != isa::kNoReg) {
       auto named = static_cast<int64_t>(ReadReg(*first.frame, d.inst.b, FirstLane(first)));
       int64_t width = launch_.width;
-      expected = static_cast<int>(std::clamp<int64_t>((named + width - 1) / width * width, 1, 1024));
+      expected =
+          static_cast<int>(std::clamp<int64_t>((named + width - 1) / width * width, 1, 1024));
       expected = std::min(expected, n_);
     }
     if (arrived >= expected && arrived > 0) {
@@ -78,14 +80,17 @@ void BlockRun::CompleteBarrier(size_t index) {
     total += s->count;
     if (static_cast<isa::BarrierKind>(d.inst.extra) == isa::BarrierKind::kSync) continue;
     for (int i = s->lo; i < s->hi; ++i) {
-      if (s->mask[static_cast<size_t>(i)]) popc += static_cast<int>(ReadReg(*s->frame, d.inst.a, i) & 1);
+      if (s->mask[static_cast<size_t>(i)])
+        popc += static_cast<int>(ReadReg(*s->frame, d.inst.a, i) & 1);
     }
   }
   for (const Split* s : waiting) {
     const DInst& d = At(*s);
     if (&d != &first && d.inst.line != first.inst.line) {
-      Report(Finding::Kind::kBarrier, "threads of one block met at different __syncthreads(): each must be reached by all "
-             "threads", d.inst.line, first.inst.line, FirstLane(*s), 0, {}, FirstLane(*waiting.front()));
+      Report(Finding::Kind::kBarrier,
+             "threads of one block met at different __syncthreads(): each must be reached by all "
+             "threads",
+             d.inst.line, first.inst.line, FirstLane(*s), 0, {}, FirstLane(*waiting.front()));
     }
   }
   if (whole && alive_ < n_) {
@@ -99,8 +104,10 @@ void BlockRun::CompleteBarrier(size_t index) {
       }
       if (gone == 0) continue;
       if (gone < hi - lo || launch_.options->strict_exit || launch_.width == 128) {
-        Report(Finding::Kind::kBarrier, "thread returned while others of its block wait at __syncthreads(): every thread "
-               "has to reach the barrier", exit_line_[static_cast<size_t>(who)], first.inst.line, who, 0, {},
+        Report(Finding::Kind::kBarrier,
+               "thread returned while others of its block wait at __syncthreads(): every thread "
+               "has to reach the barrier",
+               exit_line_[static_cast<size_t>(who)], first.inst.line, who, 0, {},
                FirstLane(*waiting.front()));
         break;
       }
@@ -216,8 +223,10 @@ bool BlockRun::ArriveWarp(const DInst& d, Split*& s) {
         if (!missing.Empty()) {
           int lane = base;
           while (!missing.Has(lane - base)) ++lane;
-          Report(Finding::Kind::kWarpSync, std::string(isa::OpName(d.inst.op)) + ": the calling thread (lane " +
-                 Lanes(missing) + ") is not in its own member mask", d.inst.line, 0, lane);
+          Report(Finding::Kind::kWarpSync,
+                 std::string(isa::OpName(d.inst.op)) + ": the calling thread (lane " +
+                     Lanes(missing) + ") is not in its own member mask",
+                 d.inst.line, 0, lane);
         }
         warp_wait_.push_back(wait);
       }
@@ -252,8 +261,10 @@ void BlockRun::CheckWarps() {
       if (s->lo / width != w) continue;
       const DInst& o = At(*s);
       bool other_all = false;
-      if (o.inst.op != d.inst.op || o.inst.extra != d.inst.extra || o.inst.imm != d.inst.imm) continue;
-      if (!(Members(ReadReg(*s->frame, o.inst.a, FirstLane(*s)), w, &other_all) == members)) continue;
+      if (o.inst.op != d.inst.op || o.inst.extra != d.inst.extra || o.inst.imm != d.inst.imm)
+        continue;
+      if (!(Members(ReadReg(*s->frame, o.inst.a, FirstLane(*s)), w, &other_all) == members))
+        continue;
       party.push_back(s);
       Mask128 active = ActiveIn(*s, w);
       present = present | active;
@@ -284,15 +295,19 @@ void BlockRun::ExecWarp(int warp, Split* const* owner, Mask128 members, bool all
   Mask128 exist;
   for (int i = 0; i < width && base + i < n_; ++i) exist.Set(i);
   if (!all && !(members & ~exist).Empty()) {
-    Report(Finding::Kind::kWarpSync, name + ": the mask names lanes " + Lanes(members & ~exist) +
-           " that do not exist in this warp", d.inst.line, 0, base + first);
+    Report(Finding::Kind::kWarpSync,
+           name + ": the mask names lanes " + Lanes(members & ~exist) +
+               " that do not exist in this warp",
+           d.inst.line, 0, base + first);
   }
   Mask128 gone = members & exist & ~Alive(warp);
-  if (!gone.Empty() && op != Op::kSyncWarp) {  // __syncwarp waits for non-exited lanes only, by definition
+  if (!gone.Empty() &&
+      op != Op::kSyncWarp) {  // __syncwarp waits for non-exited lanes only, by definition
     int lane = 0;
     while (!gone.Has(lane)) ++lane;
-    Report(Finding::Kind::kWarpSync, name + ": the mask names lanes " + Lanes(gone) + " that have returned",
-           d.inst.line, exit_line_[static_cast<size_t>(base + lane)], base + first, 0, {}, base + lane);
+    Report(Finding::Kind::kWarpSync,
+           name + ": the mask names lanes " + Lanes(gone) + " that have returned", d.inst.line,
+           exit_line_[static_cast<size_t>(base + lane)], base + first, 0, {}, base + lane);
   }
 
   ++sync_.tick;
@@ -312,8 +327,10 @@ void BlockRun::ExecWarp(int warp, Split* const* owner, Mask128 members, bool all
         if (!present.Has(i)) continue;
         auto w = static_cast<int64_t>(static_cast<int32_t>(arg(i, inst(i).d)));
         if (w <= 0 || w > width || (w & (w - 1)) != 0) {
-          Report(Finding::Kind::kWarpSync, "shuffle width " + std::to_string(w) + " is not a power of two up to " +
-                 std::to_string(width), inst(i).line, 0, base + i);
+          Report(Finding::Kind::kWarpSync,
+                 "shuffle width " + std::to_string(w) + " is not a power of two up to " +
+                     std::to_string(width),
+                 inst(i).line, 0, base + i);
           w = width;
         }
         auto b = static_cast<int>(arg(i, inst(i).c) & static_cast<uint64_t>(width - 1));
@@ -326,16 +343,21 @@ void BlockRun::ExecWarp(int warp, Split* const* owner, Mask128 members, bool all
         }
         if (!present.Has(src)) {
           bool beyond = !exist.Has(src);
-          Report(Finding::Kind::kWarpSync, "shuffle reads lane " + std::to_string(src) + ", which " +
-                 (beyond ? "does not exist in this warp" : members.Has(src) ? "is not active here" : "is not in the mask") +
-                 ": the value is undefined", inst(i).line, 0, base + i);
+          Report(Finding::Kind::kWarpSync,
+                 "shuffle reads lane " + std::to_string(src) + ", which " +
+                     (beyond             ? "does not exist in this warp"
+                      : members.Has(src) ? "is not active here"
+                                         : "is not in the mask") +
+                     ": the value is undefined",
+                 inst(i).line, 0, base + i);
           src = i;
         }
         result[i] = value[src];
       }
       break;
     }
-    case Op::kVote: case Op::kBallot: {
+    case Op::kVote:
+    case Op::kBallot: {
       Mask128 ballot;
       for (int i = 0; i < width; ++i) {
         if (present.Has(i) && (value[i] & 1)) ballot.Set(i);
@@ -346,7 +368,9 @@ void BlockRun::ExecWarp(int warp, Split* const* owner, Mask128 members, bool all
           result[i] = d.inst.imm ? ballot.hi : ballot.lo;
         } else {
           auto kind = static_cast<isa::VoteKind>(d.inst.extra);
-          result[i] = kind == isa::VoteKind::kAny ? any : kind == isa::VoteKind::kAll ? every : every || !any;
+          result[i] = kind == isa::VoteKind::kAny   ? any
+                      : kind == isa::VoteKind::kAll ? every
+                                                    : every || !any;
         }
       }
       break;
@@ -412,30 +436,35 @@ void BlockRun::ReportStuck() {
     const DInst& d = At(*s);
     int w = s->lo / launch_.width;
     bool all = false;
-    Mask128 missing = Members(ReadReg(*s->frame, d.inst.a, FirstLane(*s)), w, &all) & Alive(w) & ~ActiveIn(*s, w);
+    Mask128 missing =
+        Members(ReadReg(*s->frame, d.inst.a, FirstLane(*s)), w, &all) & Alive(w) & ~ActiveIn(*s, w);
     int lane = 0;
     while (lane < 127 && !missing.Has(lane)) ++lane;
     int other = -1;
     uint32_t line = missing.Has(lane) ? where(w * launch_.width + lane, &other) : 0;
-    Report(Finding::Kind::kWarpSync, std::string(isa::OpName(d.inst.op)) + ": lanes " + Lanes(missing) +
-           " named in the mask never arrive; they wait elsewhere", d.inst.line, line, FirstLane(*s), 0, {}, other);
+    Report(Finding::Kind::kWarpSync,
+           std::string(isa::OpName(d.inst.op)) + ": lanes " + Lanes(missing) +
+               " named in the mask never arrive; they wait elsewhere",
+           d.inst.line, line, FirstLane(*s), 0, {}, other);
     told = true;
   }
   if (told) return;
   if (barrier_wait_.size() > 1) {
     const Split& a = *barrier_wait_[0].waiting.front();
     const Split& b = *barrier_wait_[1].waiting.front();
-    Report(Finding::Kind::kBarrier, "threads of one block wait at different barriers, so none is ever complete",
+    Report(Finding::Kind::kBarrier,
+           "threads of one block wait at different barriers, so none is ever complete",
            At(a).inst.line, At(b).inst.line, FirstLane(a), 0, {}, FirstLane(b));
   } else if (!barrier_wait_.empty() && !grid_wait_.empty()) {
     const Split& a = *barrier_wait_[0].waiting.front();
     const Split& b = *grid_wait_.front();
-    Report(Finding::Kind::kBarrier, "some threads wait at a block barrier and others at a grid barrier",
-           At(a).inst.line, At(b).inst.line, FirstLane(a), 0, {}, FirstLane(b));
+    Report(Finding::Kind::kBarrier,
+           "some threads wait at a block barrier and others at a grid barrier", At(a).inst.line,
+           At(b).inst.line, FirstLane(a), 0, {}, FirstLane(b));
   } else if (!barrier_wait_.empty()) {
     const Split& a = *barrier_wait_[0].waiting.front();
-    Report(Finding::Kind::kBarrier, "a named barrier waits for more threads than ever arrive", At(a).inst.line, 0,
-           FirstLane(a));
+    Report(Finding::Kind::kBarrier, "a named barrier waits for more threads than ever arrive",
+           At(a).inst.line, 0, FirstLane(a));
   } else {
     Report(Finding::Kind::kDeadlock, "no thread of the block can move", last_line_, 0, -1);
   }

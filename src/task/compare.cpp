@@ -118,8 +118,7 @@ CompareResult CompareOutput(const HostTensor& y, const Expected& want) {
   if (y.count() > 0) result.error_rms = std::sqrt(squares / static_cast<double>(y.count()));
   const double unit = 2 * tensor::UnitRoundoff(want.dtype);
   if (unit > 0 && result.expected != 0 && std::isfinite(result.expected)) {
-    result.error_ulp =
-        result.error_max / std::ldexp(unit, std::ilogb(result.expected));
+    result.error_ulp = result.error_max / std::ldexp(unit, std::ilogb(result.expected));
   }
   return result;
 }

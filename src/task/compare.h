@@ -30,14 +30,14 @@ std::string_view MismatchName(Mismatch mismatch);
 struct CompareResult {
   bool ok = true;
   Mismatch failure = Mismatch::kNone;
-  std::string detail;           // of a wrong shape or dtype
+  std::string detail;  // of a wrong shape or dtype
   int64_t wrong_count = 0;
-  tensor::Shape where;          // of the worst element
+  tensor::Shape where;  // of the worst element
   double got = 0;
   double expected = 0;
   double allowed = 0;
   double error_max = 0;
-  double error_ulp = 0;         // error_max in units of the last place of `expected`
+  double error_ulp = 0;  // error_max in units of the last place of `expected`
   double error_rms = 0;
   // "12 of 64 values wrong, worst at [0, 3]: got 1, expected 2, error 1, allowed 1e-06".
   std::string Text() const;

@@ -7,9 +7,7 @@ namespace {
 
 constexpr std::string_view kOrigins[] = {"input", "parameter", "buffer", "scalar"};
 
-Error Bad(const std::string& what) {
-  return Error{Code::kInvalidInput, "task.json: " + what};
-}
+Error Bad(const std::string& what) { return Error{Code::kInvalidInput, "task.json: " + what}; }
 
 Result<const Json*> List(const Json& object, const char* key, int64_t count_max) {
   const Json* list = JsonFind(object, key);
@@ -55,18 +53,25 @@ Result<tensor::DType> DTypeField(const Json& object) {
 std::string_view OriginName(Origin origin) { return kOrigins[static_cast<int>(origin)]; }
 
 Json ToJson(const Task& task) {
-  Json document = {{"version", 1}, {"name", task.name}, {"source_hash", task.source_hash},
+  Json document = {{"version", 1},
+                   {"name", task.name},
+                   {"source_hash", task.source_hash},
                    {"reduction_max", task.reduction_max}};
   Json arguments = Json::array();
   for (const Argument& a : task.arguments) {
-    arguments.push_back({{"name", a.name}, {"origin", OriginName(a.origin)},
-                         {"dtype", tensor::DTypeName(a.dtype)}, {"shape", a.shape},
+    arguments.push_back({{"name", a.name},
+                         {"origin", OriginName(a.origin)},
+                         {"dtype", tensor::DTypeName(a.dtype)},
+                         {"shape", a.shape},
                          {"value", a.value}});
   }
   Json trace = Json::array();
   for (const Operation& o : task.trace) {
-    trace.push_back({{"op", o.op}, {"inputs", o.inputs}, {"results", o.results},
-                     {"shapes", o.shapes}, {"k", o.reduction}});
+    trace.push_back({{"op", o.op},
+                     {"inputs", o.inputs},
+                     {"results", o.results},
+                     {"shapes", o.shapes},
+                     {"k", o.reduction}});
   }
   Json outputs = Json::array();
   for (const Output& o : task.outputs) {

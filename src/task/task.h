@@ -29,7 +29,7 @@ struct Argument {
 };
 
 struct Operation {
-  std::string op;  // "aten.mm.default"
+  std::string op;               // "aten.mm.default"
   std::vector<int64_t> inputs;  // value numbers; results of operation i follow those before it
   std::vector<int64_t> results;
   std::vector<tensor::Shape> shapes;  // of the results

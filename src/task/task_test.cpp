@@ -85,8 +85,8 @@ TEST(Compare, ShapeDTypeSpecialValues) {
 TEST(Task, JsonRoundTripAndLimits) {
   Task task{.name = "t", .source_hash = "h"};
   task.arguments.push_back({.name = "x", .shape = {2, 3}});
-  task.trace.push_back({.op = "aten.sum", .inputs = {0}, .results = {1}, .shapes = {{2}},
-                        .reduction = 3});
+  task.trace.push_back(
+      {.op = "aten.sum", .inputs = {0}, .results = {1}, .shapes = {{2}}, .reduction = 3});
   task.outputs.push_back({.name = "y", .shape = {2}});
   const Json document = ToJson(task);
   auto back = FromJson(document);

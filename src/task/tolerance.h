@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one place that says how far an answer may be from the fp64 truth:
-//   |y - y64| <= 4 E32 + u(dtype) (2 |y64| + sqrt(K) (|y64| + sqrt(K) S)), capped relative to the output's RMS.
+//   |y - y64| <= 4 E32 + u(dtype) (2 |y64| + sqrt(K) (|y64| + sqrt(K) S)), capped relative to the
+//   output's RMS.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +11,11 @@
 namespace kuafu::task {
 
 struct ToleranceData {
-  double e32 = 0;        // largest error of PyTorch's own fp32 result in the output row
-  double terms_rms = 0;  // S: RMS of the summed terms
-  int64_t reduction = 1; // K: the longest reduction on the path
-  double output_rms = 0; // of the finite part of y64
-  double y64 = 0;        // the true value
+  double e32 = 0;         // largest error of PyTorch's own fp32 result in the output row
+  double terms_rms = 0;   // S: RMS of the summed terms
+  int64_t reduction = 1;  // K: the longest reduction on the path
+  double output_rms = 0;  // of the finite part of y64
+  double y64 = 0;         // the true value
 };
 
 double Allowed(tensor::DType dtype, const ToleranceData& data);

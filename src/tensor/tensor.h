@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host tensors: a dtype, a shape, element strides and bytes that are owned or shared with a mapping.
+// Host tensors: a dtype, a shape, element strides and bytes that are owned or shared with a
+// mapping.
 //
 //   KUAFU_TRY(HostTensor t, HostTensor::Create(DType::kF32, {2, 3}));
 //   double x = t.At(4);                       // element 4 in row-major order, as double

@@ -33,7 +33,8 @@ TEST(HostTensor, StridedViewReadsTransposed) {
   ASSERT_TRUE(view.ok());
   EXPECT_FALSE(view.value().contiguous());
   EXPECT_EQ(view.value().ToDoubles(), (std::vector<double>{0, 3, 1, 4, 2, 5}));
-  EXPECT_FALSE(HostTensor::View(DType::kF32, {3, 2}, {1, 4}, nullptr, base.value().data(), 24).ok());
+  EXPECT_FALSE(
+      HostTensor::View(DType::kF32, {3, 2}, {1, 4}, nullptr, base.value().data(), 24).ok());
   EXPECT_FALSE(HostTensor::Create(DType::kF32, {-1}).ok());
   EXPECT_FALSE(HostTensor::Create(DType::kF32, {int64_t{1} << 40, int64_t{1} << 40}).ok());
 }

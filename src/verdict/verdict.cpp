@@ -17,7 +17,8 @@ constexpr ClassRow kClasses[] = {
 #include "verdict/classes.def"
 #undef CLASS
 };
-constexpr std::string_view kGateNames[kGateCount] = {"parse", "compile", "launch", "run", "compare", "sanitize", "portable"};
+constexpr std::string_view kGateNames[kGateCount] = {"parse",   "compile",  "launch",  "run",
+                                                     "compare", "sanitize", "portable"};
 constexpr std::string_view kStatusNames[] = {"passed", "failed", "skipped"};
 
 Json FindingToJson(const Finding& f) {
@@ -40,8 +41,8 @@ Json FindingToJson(const Finding& f) {
 Status ReadInt(const Json& j, const char* key, int& out) {
   KUAFU_TRY(const int64_t value, JsonInt(j, key));
   if (value < 0 || value > 1'000'000'000) {
-    return Error{Code::kInvalidInput, std::string("reading a verdict: ") + key + " is " + std::to_string(value) +
-                                          ", outside 0 to 1000000000"};
+    return Error{Code::kInvalidInput, std::string("reading a verdict: ") + key + " is " +
+                                          std::to_string(value) + ", outside 0 to 1000000000"};
   }
   out = static_cast<int>(value);
   return OkStatus();
@@ -78,7 +79,8 @@ Result<Finding> FindingFromJson(const Json& j) {
 Result<const Json*> Member(const Json& j, const char* key, bool array) {
   const Json* member = JsonFind(j, key);
   if (member == nullptr || (array ? !member->is_array() : !member->is_object())) {
-    return Error{Code::kInvalidInput, std::string("reading a verdict: '") + key + "' must be " + (array ? "a list" : "an object")};
+    return Error{Code::kInvalidInput, std::string("reading a verdict: '") + key + "' must be " +
+                                          (array ? "a list" : "an object")};
   }
   return member;
 }
@@ -93,7 +95,8 @@ Result<Class> ParseClass(std::string_view text) {
   for (size_t i = 0; i < std::size(kClasses); ++i) {
     if (kClasses[i].text == text) return static_cast<Class>(i);
   }
-  return Error{Code::kInvalidInput, "reading a failure class: unknown name '" + std::string(text.substr(0, 64)) + "'"};
+  return Error{Code::kInvalidInput,
+               "reading a failure class: unknown name '" + std::string(text.substr(0, 64)) + "'"};
 }
 
 Json ToJson(const Verdict& v) {
@@ -108,16 +111,18 @@ Json ToJson(const Verdict& v) {
   j["summary"] = v.summary;
   Json gates = Json::object();
   for (int g = 0; g < kGateCount; ++g) {
-    gates[std::string(kGateNames[g])] = {{"status", kStatusNames[static_cast<int>(v.gates[g].status)]},
-                                         {"evidence", v.gates[g].evidence}};
+    gates[std::string(kGateNames[g])] = {
+        {"status", kStatusNames[static_cast<int>(v.gates[g].status)]},
+        {"evidence", v.gates[g].evidence}};
   }
   j["gates"] = std::move(gates);
   j["findings"] = Json::array();
   for (const Finding& f : v.findings) j["findings"].push_back(FindingToJson(f));
   j["failing_trial"] = v.failing_trial;
   j["reproducer"] = v.reproducer;
-  j["error"] = {{"max_abs", v.error.max_abs}, {"max_allowed", v.error.max_allowed}, {"rms", v.error.rms},
-                {"where", v.error.where}, {"got", v.error.got}, {"expected", v.error.expected}};
+  j["error"] = {{"max_abs", v.error.max_abs}, {"max_allowed", v.error.max_allowed},
+                {"rms", v.error.rms},         {"where", v.error.where},
+                {"got", v.error.got},         {"expected", v.error.expected}};
   j["trials_passed"] = v.trials_passed;
   j["trials_total"] = v.trials_total;
   j["warp_widths"] = v.warp_widths;
@@ -152,15 +157,16 @@ Result<Verdict> FromJson(const Json& j) {
     size_t s = 0;
     while (s < std::size(kStatusNames) && kStatusNames[s] != status) ++s;
     if (s == std::size(kStatusNames)) {
-      return Error{Code::kInvalidInput, "reading a verdict: gate status '" + status.substr(0, 64) + "' is unknown"};
+      return Error{Code::kInvalidInput,
+                   "reading a verdict: gate status '" + status.substr(0, 64) + "' is unknown"};
     }
     v.gates[g].status = static_cast<GateStatus>(s);
     KUAFU_TRY_STATUS(ReadString(*gate, "evidence", v.gates[g].evidence));
   }
   KUAFU_TRY(const Json* findings, Member(j, "findings", true));
   if (findings->size() > kMaxFindings) {
-    return Error{Code::kExhausted, "reading a verdict: " + std::to_string(findings->size()) + " findings, limit " +
-                                       std::to_string(kMaxFindings)};
+    return Error{Code::kExhausted, "reading a verdict: " + std::to_string(findings->size()) +
+                                       " findings, limit " + std::to_string(kMaxFindings)};
   }
   for (const Json& f : *findings) {
     KUAFU_TRY(Finding finding, FindingFromJson(f));
@@ -179,12 +185,14 @@ Result<Verdict> FromJson(const Json& j) {
   KUAFU_TRY_STATUS(ReadInt(j, "trials_total", v.trials_total));
   KUAFU_TRY(const Json* widths, Member(j, "warp_widths", true));
   for (const Json& w : *widths) {
-    if (!w.is_number_integer() || v.warp_widths.size() >= 8) return Error{Code::kInvalidInput, "reading a verdict: warp_widths"};
+    if (!w.is_number_integer() || v.warp_widths.size() >= 8)
+      return Error{Code::kInvalidInput, "reading a verdict: warp_widths"};
     v.warp_widths.push_back(w.get<int>());
   }
   KUAFU_TRY_STATUS(ReadString(j, "plan", v.plan));
   KUAFU_TRY(const std::string seed, JsonString(j, "seed"));
-  if (seed.empty() || seed.size() > 20 || seed.find_first_not_of("0123456789") != std::string::npos) {
+  if (seed.empty() || seed.size() > 20 ||
+      seed.find_first_not_of("0123456789") != std::string::npos) {
     return Error{Code::kInvalidInput, "reading a verdict: seed must be a decimal number in quotes"};
   }
   for (char c : seed) v.seed = v.seed * 10 + static_cast<uint64_t>(c - '0');
@@ -193,7 +201,8 @@ Result<Verdict> FromJson(const Json& j) {
   KUAFU_TRY_STATUS(ReadNumber(j, "total_ms", v.total_ms));
   KUAFU_TRY(const Json* notes, Member(j, "notes", true));
   for (const Json& n : *notes) {
-    if (!n.is_string() || v.notes.size() >= kMaxFindings) return Error{Code::kInvalidInput, "reading a verdict: notes"};
+    if (!n.is_string() || v.notes.size() >= kMaxFindings)
+      return Error{Code::kInvalidInput, "reading a verdict: notes"};
     v.notes.push_back(n.get<std::string>());
   }
   return v;
@@ -201,7 +210,8 @@ Result<Verdict> FromJson(const Json& j) {
 
 std::string ToText(const Verdict& v) {
   std::string t = v.pass() ? "PASS  " : "FAIL  ";
-  t += std::string(ClassName(v.cls)) + "  " + v.task + "  on " + v.target + "\n  " + v.summary + "\n";
+  t += std::string(ClassName(v.cls)) + "  " + v.task + "  on " + v.target + "\n  " + v.summary +
+       "\n";
   for (int g = 0; g < kGateCount; ++g) {
     const GateResult& gate = v.gates[g];
     if (gate.status == GateStatus::kSkipped && gate.evidence.empty()) continue;
@@ -209,7 +219,8 @@ std::string ToText(const Verdict& v) {
          std::string(kStatusNames[static_cast<int>(gate.status)]) + "  " + gate.evidence + "\n";
   }
   for (const Finding& f : v.findings) {
-    t += "  " + f.file + ":" + std::to_string(f.line) + ": " + std::string(ClassName(f.cls)) + ": " + f.message + "\n";
+    t += "  " + f.file + ":" + std::to_string(f.line) + ": " + std::string(ClassName(f.cls)) +
+         ": " + f.message + "\n";
   }
   if (!v.failing_trial.empty()) t += "  failing trial: " + v.failing_trial + "\n";
   for (const std::string& note : v.notes) t += "  note: " + note + "\n";

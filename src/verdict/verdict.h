@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verdict on one candidate: a record and its JSON form (docs/verdict.schema.json), no logic. It lies
-// low so that whoever stores, ranks or serves verdicts needs nothing of the verifier.
+// The verdict on one candidate: a record and its JSON form (docs/verdict.schema.json), no logic. It
+// lies low so that whoever stores, ranks or serves verdicts needs nothing of the verifier.
 //
 //   Json json = verdict::ToJson(verdict);
 //   KUAFU_TRY(verdict::Verdict again, verdict::FromJson(json));
@@ -43,8 +43,8 @@ struct Finding {
   Class cls = Class::kOob;
   std::string message;
   std::string kernel, file;
-  int line = 0, column = 0;  // from 1; 0 = unknown
-  int other_line = 0;        // races and barriers: the other side
+  int line = 0, column = 0;               // from 1; 0 = unknown
+  int other_line = 0;                     // races and barriers: the other side
   std::string block, thread;              // "(1,0,0)"
   std::string other_block, other_thread;  // empty where there is no other side
   std::string allocation;

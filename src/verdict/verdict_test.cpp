@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goal: a verdict survives its JSON form, and damaged JSON is refused. Method: round trip of a record with
-// every field set, then removal and mistyping of each top-level field.
+// Goal: a verdict survives its JSON form, and damaged JSON is refused. Method: round trip of a
+// record with every field set, then removal and mistyping of each top-level field.
 #include "verdict/verdict.h"
 
 #include <gtest/gtest.h>
@@ -17,9 +17,18 @@ Verdict Sample() {
   v.summary = "two threads use scratch without a barrier between";
   v.gates[2] = {GateStatus::kPassed, "grid 4, block 256"};
   v.gates[5] = {GateStatus::kFailed, "1 finding"};
-  v.findings = {{.cls = Class::kRace, .message = "m", .kernel = "k", .file = "a.cu", .line = 12, .column = 3,
-                 .other_line = 9, .block = "(0,0,0)", .thread = "(1,0,0)", .other_block = "(0,0,0)",
-                 .other_thread = "(2,0,0)", .allocation = "scratch"}};
+  v.findings = {{.cls = Class::kRace,
+                 .message = "m",
+                 .kernel = "k",
+                 .file = "a.cu",
+                 .line = 12,
+                 .column = 3,
+                 .other_line = 9,
+                 .block = "(0,0,0)",
+                 .thread = "(1,0,0)",
+                 .other_block = "(0,0,0)",
+                 .other_thread = "(2,0,0)",
+                 .allocation = "scratch"}};
   v.failing_trial = "nominal";
   v.reproducer = "kuafu verify a b";
   v.error = {1, 2, 3, "output 0", 4, 5};
