@@ -176,7 +176,7 @@ void Print(const RunOptions& options, const Outcome& outcome) {
     if (text.ok()) std::printf("%s\n", text.value().c_str());
   }
   std::printf("%s  %s on %s (simulated)%s\n", outcome.cls == "pass" ? "PASS" : "FAIL",
-              options.file.c_str(), options.target.c_str(),
+              os::BaseName(options.file).c_str(), options.target.c_str(),
               outcome.cls == "pass" ? "" : (": " + outcome.cls).c_str());
 }
 
