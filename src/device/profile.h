@@ -53,7 +53,7 @@ std::span<const Profile> Profiles();
 // nullptr if there is none of that name.
 const Profile* FindProfile(std::string_view name);
 
-// Where a candidate runs. Real devices (cuda:0, musa:0) are recognised and refused by name for now.
+// Where a candidate runs. Real devices (cuda:0, musa:0) are recognised and refused by name.
 struct Target {
   std::string text;                  // "sim:h100"
   const Profile* profile = nullptr;  // static storage
