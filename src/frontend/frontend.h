@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a PyTorch reference file to trials: the task as data, and for each trial the arguments and
+// the fp64 truth. Real PyTorch runs in a helper process that is forked anew for every file, so a
+// hostile file costs its own request only.
+//
+//   KUAFU_TRY(auto helper, frontend::Helper::Start({}));
+//   KUAFU_TRY(frontend::TrialSet set, helper->MakeTrials({.source = text, .seed = 7}, deadline));
+//
+// Errors: invalid_input = the file is at fault, with the reason in its author's terms; exhausted =
+// it asks for more memory than allowed; deadline; unavailable = no usable PyTorch here.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "os/clock.h"
+#include "os/fd.h"
+#include "task/compare.h"
+#include "task/task.h"
+
+namespace kuafu::frontend {
+
+enum class Plan : uint8_t {
+  kQuick,  // nominal and 4 more shapes, 3 value classes
+  kFull,   // every shape variant, every value class
+};
+
+struct TrialRequest {
+  std::string source;             // text of the PyTorch file
+  std::string name = "ref.py";    // for messages
+  Plan plan = Plan::kQuick;
+  uint64_t seed = 0;
+  bool nominal_only = false;      // candidates that hard-code the task's sizes
+  int64_t memory_bytes = int64_t{4} << 30;  // of the process that runs the file
+};
+
+// What is passed for one entry of Task::arguments. Tensors are views of storages in
+// TrialSet::inputs; a storage may be larger than the view (sliced or expanded inputs).
+struct ArgumentValue {
+  enum class Kind : uint8_t { kNone, kTensor, kInt, kReal, kBool, kIntList };
+  Kind kind = Kind::kNone;
+  // kTensor
+  tensor::DType dtype = tensor::DType::kF32;
+  tensor::Shape shape;
+  tensor::Shape strides;       // in elements
+  int64_t offset = 0;          // of the first element in the storage, in elements
+  int64_t storage_at = 0;      // in TrialSet::inputs, in bytes, a multiple of 256
+  int64_t storage_bytes = 0;
+  // the other kinds
+  int64_t integer = 0;         // kInt, kBool
+  double real = 0;             // kReal
+  std::vector<int64_t> integers;
+};
+
+struct TrialOutput {
+  task::Expected expected;
+  int argument = -1;  // a buffer that the reference changes: index in arguments; -1 = a result
+};
+
+struct Trial {
+  std::string shape_label;  // "nominal", "tile", "tile+1", "odd", "prime", "one", "strided", ...
+  std::string shape_text;   // "x [7, 129]": what a person needs to build the inputs
+  std::string value_class;  // "uniform", "normal", "large_mean", ...
+  uint64_t seed = 0;
+  std::vector<ArgumentValue> arguments;  // parallel to Task::arguments
+  std::vector<TrialOutput> outputs;
+};
+
+struct TrialSet {
+  task::Task task;  // at the nominal shapes
+  std::vector<Trial> trials;
+  os::UniqueFd inputs;         // sealed memfd with every storage of every trial
+  int64_t inputs_bytes = 0;
+  std::vector<std::string> notes;  // dropped value classes and shapes, scaled sizes, and why
+  bool inputs_mutated = false;     // the reference changes its inputs: they are not checked then
+  double seconds = 0;              // measured, of the helper
+};
+
+// One helper process; one thread at a time. Restarts its zygote when that has died.
+class Helper {
+ public:
+  struct Options {
+    std::string python = "/usr/bin/python3";
+    std::string script;     // empty = the one found at build time
+    std::string cache_dir;  // of trial sets, by source, plan, seed and versions; empty = none
+  };
+  static Result<std::unique_ptr<Helper>> Start(const Options& options);
+  ~Helper();
+  Helper(const Helper&) = delete;
+  Helper& operator=(const Helper&) = delete;
+
+  Result<TrialSet> MakeTrials(const TrialRequest& request, const os::Deadline& deadline);
+  std::string torch_version() const;
+
+ private:
+  struct Impl;
+  explicit Helper(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace kuafu::frontend
