@@ -7,7 +7,7 @@
 #
 # DEPS appear in public headers, PRIVATE_DEPS in sources only, EXTERNAL are libraries of the system.
 # TESTS are *_test.cpp (one executable each, label unit); BENCHES are *_bench.cpp; FUZZERS are
-# *_fuzz.cpp.
+# *_fuzz.cpp, in the target `fuzzers`; tools/run_fuzz.sh runs them over testdata/fuzz.
 function(kuafu_module name)
   set(lists PUBLIC_HEADERS SOURCES DEPS PRIVATE_DEPS EXTERNAL TESTS BENCHES FUZZERS)
   cmake_parse_arguments(A "" "LAYER" "${lists}" ${ARGN})
@@ -55,6 +55,10 @@ function(kuafu_module name)
       add_executable(${name}_${fuzz} ${file})
       target_link_libraries(${name}_${fuzz} PRIVATE ${target} ${A_PRIVATE_DEPS} ${A_EXTERNAL})
       target_link_options(${name}_${fuzz} PRIVATE -fsanitize=fuzzer)
+      if(NOT TARGET fuzzers)
+        add_custom_target(fuzzers)
+      endif()
+      add_dependencies(fuzzers ${name}_${fuzz})
     endforeach()
   endif()
 endfunction()

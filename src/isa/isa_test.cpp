@@ -5,6 +5,9 @@
 #include "isa/isa.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cstring>
 
 namespace kuafu::isa {
 namespace {
@@ -105,6 +108,29 @@ TEST(IsaTest, OutOfRangeIndicesAreRefused) {
     damages[n](m);
     EXPECT_FALSE(Validate(m).ok()) << "damage " << n;
   }
+}
+
+// 16 MiB that claim 16 Mi functions, the first of which is broken. Functions are far larger in
+// memory than the byte each has to have, so that allocating for the claim takes gigabytes.
+TEST(IsaTest, CountThatPromisesMoreThanFollowsCostsNothing) {
+  constexpr uint32_t kClaimed = 16u << 20;
+  const std::vector<uint8_t> empty = Write(Module{});
+  std::vector<uint8_t> body(empty.begin() + 16, empty.end() - 4);  // all but the count of functions
+  body.resize(body.size() + 4 + kClaimed, 0xff);
+  std::memcpy(body.data() + empty.size() - 16 - 4, &kClaimed, sizeof kClaimed);
+  uint64_t checksum = 1469598103934665603ull;
+  for (uint8_t b : body) checksum = (checksum ^ b) * 1099511628211ull;
+  std::vector<uint8_t> bytes(empty.begin(), empty.begin() + 8);
+  bytes.resize(16);
+  std::memcpy(bytes.data() + 8, &checksum, sizeof checksum);
+  bytes.insert(bytes.end(), body.begin(), body.end());
+  rusage before{}, after{};
+  getrusage(RUSAGE_SELF, &before);
+  const Result<Module> module = Read(bytes);
+  getrusage(RUSAGE_SELF, &after);
+  ASSERT_FALSE(module.ok());
+  EXPECT_NE(module.error().message.find("truncated"), std::string::npos) << module.error().message;
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 256 << 10);  // KiB
 }
 
 }  // namespace

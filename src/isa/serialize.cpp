@@ -2,6 +2,7 @@
 // The byte form of a device module: magic, version, body, checksum. One function visits every field
 // in order and serves both directions, so that the writer and the reader cannot disagree about the
 // layout.
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr uint32_t kMagic = 0x4d44464b;  // "KFDM"
 constexpr size_t kHeaderBytes = 16;      // magic, version, checksum of the body
+constexpr size_t kReserveMax = 1024;     // elements
 
 // FNV-1a: catches truncation and bit rot; it is no defence against a forger, validation is.
 uint64_t Checksum(std::span<const uint8_t> bytes) {
@@ -22,7 +24,6 @@ uint64_t Checksum(std::span<const uint8_t> bytes) {
 
 class Writer {
  public:
-  static constexpr bool kReading = false;
   template <class T>
   void Scalar(T& value) {
     const auto* p = reinterpret_cast<const uint8_t*>(&value);
@@ -40,7 +41,6 @@ class Writer {
 
 class Reader {
  public:
-  static constexpr bool kReading = true;
   explicit Reader(std::span<const uint8_t> bytes) : bytes_(bytes) {}
   template <class T>
   void Scalar(T& value) {
@@ -89,10 +89,13 @@ void Visit(A& ar, std::string& v) {
 }
 template <class A, class T>
 void Visit(A& ar, std::vector<T>& v) {
-  v.resize(ar.Count(v.size(), 1));
-  for (T& element : v) {
-    if (ar.failed()) return;
-    Visit(ar, element);
+  const size_t count = ar.Count(v.size(), 1);
+  // Grown as elements arrive: a count may promise many, and an element in memory is far larger than
+  // its bytes, so that resizing first would let a small file ask for all memory.
+  if (v.size() != count) v.reserve(std::min(count, kReserveMax));
+  for (size_t i = 0; i < count && !ar.failed(); ++i) {
+    if (i == v.size()) v.emplace_back();
+    Visit(ar, v[i]);
   }
 }
 template <class A, class... T>
