@@ -3,6 +3,7 @@
 #include "verdict/verdict.h"
 
 #include <array>
+#include <cmath>
 #include <iterator>
 
 namespace kuafu::verdict {
@@ -53,7 +54,22 @@ Status ReadString(const Json& j, const char* key, std::string& out) {
   return OkStatus();
 }
 
+// JSON has no NaN and no infinity, and an error message that hides them is useless.
+Json NumberToJson(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
 Status ReadNumber(const Json& j, const char* key, double& out) {
+  const Json* member = JsonFind(j, key);
+  if (member != nullptr && member->is_string()) {
+    for (const double special : {std::nan(""), INFINITY, -INFINITY}) {
+      if (NumberToJson(special) != *member) continue;
+      out = special;
+      return OkStatus();
+    }
+  }
   KUAFU_TRY(out, JsonNumber(j, key));
   return OkStatus();
 }
@@ -120,9 +136,12 @@ Json ToJson(const Verdict& v) {
   for (const Finding& f : v.findings) j["findings"].push_back(FindingToJson(f));
   j["failing_trial"] = v.failing_trial;
   j["reproducer"] = v.reproducer;
-  j["error"] = {{"max_abs", v.error.max_abs}, {"max_allowed", v.error.max_allowed},
-                {"rms", v.error.rms},         {"where", v.error.where},
-                {"got", v.error.got},         {"expected", v.error.expected}};
+  j["error"] = {{"max_abs", NumberToJson(v.error.max_abs)},
+                {"max_allowed", NumberToJson(v.error.max_allowed)},
+                {"rms", NumberToJson(v.error.rms)},
+                {"where", v.error.where},
+                {"got", NumberToJson(v.error.got)},
+                {"expected", NumberToJson(v.error.expected)}};
   j["trials_passed"] = v.trials_passed;
   j["trials_total"] = v.trials_total;
   j["warp_widths"] = v.warp_widths;

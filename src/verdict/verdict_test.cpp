@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace kuafu::verdict {
 namespace {
 
@@ -48,6 +50,20 @@ TEST(VerdictTest, JsonRoundTripKeepsEveryField) {
   ASSERT_TRUE(again.ok()) << again.error().ToString();
   EXPECT_EQ(ToJson(again.value()), json);
   EXPECT_EQ(again.value().seed, 18446744073709551615ull);
+}
+
+TEST(VerdictTest, NanAndInfinityInTheErrorSurvive) {
+  Verdict v = Sample();
+  v.error.got = std::nan("");
+  v.error.max_abs = INFINITY;
+  v.error.expected = -INFINITY;
+  Result<Json> json = ParseJson(DumpJson(ToJson(v)));
+  ASSERT_TRUE(json.ok());
+  Result<Verdict> again = FromJson(json.value());
+  ASSERT_TRUE(again.ok()) << again.error().ToString();
+  EXPECT_TRUE(std::isnan(again.value().error.got));
+  EXPECT_EQ(again.value().error.max_abs, INFINITY);
+  EXPECT_EQ(again.value().error.expected, -INFINITY);
 }
 
 TEST(VerdictTest, MissingOrMistypedFieldsAreRefused) {

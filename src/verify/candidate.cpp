@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text level only: names and shapes of the source, no C++ grammar.
+#include "verify/candidate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+
+namespace kuafu::verify {
+namespace {
+
+constexpr size_t kArgsMax = 256;
+
+Error Bad(std::string text) { return Error{Code::kInvalidInput, std::move(text)}; }
+
+// The manifest's own text, empty if there is none. It must start a line comment.
+std::string_view ManifestText(std::string_view source) {
+  for (const std::string_view line : SplitLines(source)) {
+    const std::string_view text = Trim(line);
+    if (!StartsWith(text, "//")) continue;
+    const std::string_view rest = Trim(text.substr(2));
+    if (StartsWith(rest, "kuafu:")) return Trim(rest.substr(6));
+  }
+  return {};
+}
+
+bool IsFence(std::string_view line) { return StartsWith(Trim(line), "```"); }
+
+bool LooksLikeKernel(std::string_view source) {
+  return Contains(source, "__global__") || Contains(source, "torch::Tensor") ||
+         Contains(source, "at::Tensor");
+}
+
+frontend::ArgumentValue Literal(std::string_view text, bool* ok) {
+  using Kind = frontend::ArgumentValue::Kind;
+  frontend::ArgumentValue value;
+  *ok = true;
+  if (text == "true" || text == "false") {
+    value.kind = Kind::kBool;
+    value.integer = text == "true" ? 1 : 0;
+  } else if (text == "none") {
+    value.kind = Kind::kNone;
+  } else if (const auto integer = ParseInt64(text)) {
+    value.kind = Kind::kInt;
+    value.integer = *integer;
+  } else if (const auto real = ParseDouble(text)) {
+    value.kind = Kind::kReal;
+    value.real = *real;
+  } else {
+    *ok = false;
+  }
+  return value;
+}
+
+}  // namespace
+
+Result<Manifest> ParseManifest(std::string_view source) {
+  Manifest manifest;
+  for (const std::string_view word : Split(ManifestText(source), ' ')) {
+    if (word.empty()) continue;
+    const size_t equals = word.find('=');
+    const std::string_view key = word.substr(0, equals);
+    const std::string_view value =
+        equals == std::string_view::npos ? std::string_view() : word.substr(equals + 1);
+    if (key == "entry" && !value.empty()) {
+      manifest.entry = value;
+    } else if (key == "args") {
+      manifest.args.emplace();
+      for (const std::string_view arg : Split(value, ',')) {
+        if (!arg.empty()) manifest.args->emplace_back(arg);
+      }
+      if (manifest.args->size() > kArgsMax)
+        return Bad("reading the manifest: more than " + std::to_string(kArgsMax) + " arguments");
+    } else if (key == "fixed_shapes" && (value == "true" || value == "false")) {
+      manifest.fixed_shapes = value == "true";
+    } else {
+      return Bad("reading the manifest: '" + EscapeForMessage(word, 60) +
+                 "' is not entry=NAME, args=A,B,C=LITERAL or fixed_shapes=true|false");
+    }
+  }
+  return manifest;
+}
+
+Result<std::string> ExtractSource(std::string_view text) {
+  if (text.find('\0') != std::string_view::npos || !IsUtf8(text))
+    return Bad("reading the candidate: it is not UTF-8 text");
+  const std::vector<std::string_view> lines = SplitLines(text);
+  size_t begin = 0, end = lines.size();  // the lines of the candidate
+  bool fenced = false, found = false;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (!IsFence(lines[i])) continue;
+    fenced = true;
+    size_t close = i + 1;
+    while (close < lines.size() && !IsFence(lines[close])) ++close;
+    std::string block;
+    for (size_t k = i + 1; k < close; ++k) block.append(lines[k]).push_back('\n');
+    if (LooksLikeKernel(block)) {
+      begin = i + 1;
+      end = close;
+      found = true;
+    }
+    i = close;
+  }
+  if (!fenced) {
+    if (Trim(text).empty()) return Bad("reading the candidate: the file is empty");
+    return std::string(text);
+  }
+  if (!found)
+    return Bad("reading the candidate: no fenced block has a kernel or an entry function");
+  std::string source(begin, '\n');
+  for (size_t i = begin; i < end; ++i) source.append(lines[i]).push_back('\n');
+  return source;
+}
+
+Result<std::vector<Binding>> Bind(const Manifest& manifest, const task::Task& task) {
+  std::vector<Binding> bindings;
+  if (!manifest.args.has_value()) {
+    for (size_t i = 0; i < task.arguments.size(); ++i)
+      bindings.push_back(
+          {.argument = static_cast<int>(i), .literal = {}, .name = task.arguments[i].name});
+    return bindings;
+  }
+  for (const std::string& arg : *manifest.args) {
+    const size_t equals = arg.find('=');
+    Binding binding;
+    binding.name = arg.substr(0, equals);
+    if (equals != std::string::npos) {
+      bool ok = false;
+      binding.literal = Literal(std::string_view(arg).substr(equals + 1), &ok);
+      if (!ok) {
+        return Bad("reading the manifest: the value in '" + EscapeForMessage(arg, 60) +
+                   "' is no number, true, false or none");
+      }
+    } else {
+      const auto it = std::find_if(task.arguments.begin(), task.arguments.end(),
+                                   [&](const task::Argument& a) { return a.name == binding.name; });
+      if (it == task.arguments.end()) {
+        std::string known;
+        for (const task::Argument& a : task.arguments)
+          known += (known.empty() ? "" : ", ") + a.name;
+        return Bad("reading the manifest: the reference has no argument '" +
+                   EscapeForMessage(binding.name, 60) + "'; it has " + known);
+      }
+      binding.argument = static_cast<int>(it - task.arguments.begin());
+    }
+    bindings.push_back(std::move(binding));
+  }
+  return bindings;
+}
+
+}  // namespace kuafu::verify

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Client side of the compile workers.
+#include "verify/compile_pool.h"
+
+#include "base/json.h"
+#include "os/clock.h"
+#include "os/memfd.h"
+
+namespace kuafu::verify {
+namespace {
+
+constexpr int64_t kTimeoutMs = 20'000;  // of one source, enforced by the worker
+constexpr int64_t kGraceMs = 10'000;    // for its answer after that
+constexpr int64_t kReplyBytesMax = 16 << 20;
+constexpr int64_t kModuleBytesMax = 64 << 20;
+
+// The errors alone, most useful first: what a person or a model has to read.
+std::string Diagnostics(const Json& reply) {
+  std::string text;
+  const Json* list = JsonFind(reply, "diagnostics");
+  if (list == nullptr || !list->is_array()) return text;
+  for (const Json& d : *list) {
+    Result<std::string> severity = JsonString(d, "severity");
+    Result<std::string> line = JsonString(d, "text");
+    if (!line.ok() || (severity.ok() && severity.value() != "error")) continue;
+    text += (text.empty() ? "" : "\n") + line.value();
+  }
+  return text;
+}
+
+}  // namespace
+
+Status CompilePool::Launch(const std::string& compiler, Worker& worker) {
+  KUAFU_TRY(os::ChannelPair pair, os::CreateChannelPair());
+  KUAFU_TRY(worker.process,
+            os::Spawn({compiler, "--serve"}, {.inherited_fds = {{pair.theirs.get(), 3}}}));
+  worker.channel = std::move(pair.ours);
+  return OkStatus();
+}
+
+Result<std::unique_ptr<CompilePool>> CompilePool::Start(const std::string& compiler, int workers) {
+  auto pool = std::make_unique<CompilePool>();
+  pool->compiler_ = compiler;
+  for (int i = 0; i < workers; ++i) {
+    auto worker = std::make_unique<Worker>();
+    KUAFU_TRY_STATUS(Launch(compiler, *worker));
+    pool->idle_.push_back(std::move(worker));
+  }
+  return pool;
+}
+
+Result<Compiled> CompilePool::Compile(const CompileJob& job) {
+  std::unique_ptr<Worker> worker;
+  {
+    std::unique_lock lock(mutex_);
+    freed_.wait(lock, [&] { return !idle_.empty(); });
+    worker = std::move(idle_.back());
+    idle_.pop_back();
+  }
+  const int64_t begin = os::SystemClock().NowNs();
+  Result<Compiled> result = CompileOn(*worker, job);
+  if (!result.ok()) {
+    // The worker itself failed, not the source: a new one, and the source once more.
+    *worker = Worker();
+    Status launched = Launch(compiler_, *worker);
+    if (launched.ok()) result = CompileOn(*worker, job);
+  }
+  if (result.ok())
+    result.value().ms = static_cast<double>(os::SystemClock().NowNs() - begin) / os::kNsPerMs;
+  std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(worker));
+  freed_.notify_one();
+  return result;
+}
+
+Result<Compiled> CompilePool::CompileOn(Worker& worker, const CompileJob& job) {
+  const int64_t id = worker.next_id++;
+  const Json request = {{"id", id},         {"source", job.source},
+                        {"file", job.file}, {"dialect", job.musa ? "musa" : "cuda"},
+                        {"arch", job.arch}, {"timeout_ms", kTimeoutMs}};
+  const os::Deadline deadline = os::Deadline::AfterMs(kTimeoutMs + kGraceMs);
+  KUAFU_TRY_STATUS(worker.channel.Send(DumpJson(request), {}, deadline));
+  KUAFU_TRY(os::Frame frame, worker.channel.Receive(kReplyBytesMax, deadline));
+  KUAFU_TRY(const Json reply, ParseJson(frame.bytes));
+  KUAFU_TRY(const int64_t answered, JsonInt(reply, "id"));
+  if (answered != id) {
+    return Error{Code::kInternal,
+                 "compiling " + job.file + ": the compile worker answered request " +
+                     std::to_string(answered) + " instead of " + std::to_string(id)};
+  }
+  if (JsonFind(reply, "infra") != nullptr) {
+    KUAFU_TRY(const std::string text, JsonString(reply, "infra"));
+    return Error{Code::kUnavailable, text};
+  }
+  Compiled compiled;
+  KUAFU_TRY(compiled.ok, JsonBool(reply, "ok"));
+  if (!compiled.ok) {
+    if (JsonFind(reply, "crash") != nullptr) {
+      KUAFU_TRY(const std::string crash, JsonString(reply, "crash"));
+      compiled.message = "the compiler crashed on this source (" + crash + ")";
+    } else if (JsonFind(reply, "timeout") != nullptr) {
+      compiled.message = "the compiler took longer than " + std::to_string(kTimeoutMs / 1000) +
+                         " s on this source";
+    } else {
+      compiled.message = Diagnostics(reply);
+      if (compiled.message.empty()) compiled.message = "the compiler gave no reason";
+    }
+    return compiled;
+  }
+  KUAFU_TRY(compiled.entry, JsonString(reply, "entry"));
+  compiled.no_entry = compiled.entry.empty();
+  if (frame.fds.size() != 2) {
+    return Error{Code::kInternal, "compiling " + job.file + ": " +
+                                      std::to_string(frame.fds.size()) +
+                                      " descriptors came back instead of 2"};
+  }
+  for (const os::UniqueFd& fd : frame.fds) {
+    KUAFU_TRY_STATUS(os::CheckSealed(fd.get(), 1));
+    KUAFU_TRY(const int64_t bytes, os::FdSize(fd.get()));
+    if (bytes > kModuleBytesMax) {
+      return Compiled{.message = "the compiled code has " + std::to_string(bytes) +
+                                 " bytes, more than " + std::to_string(kModuleBytesMax)};
+    }
+  }
+  compiled.module = std::move(frame.fds[0]);
+  compiled.shared_object = std::move(frame.fds[1]);
+  return compiled;
+}
+
+}  // namespace kuafu::verify

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a compiled candidate over the trials in a process of its own, and brings back what happened.
+// The other side may be hostile: everything it says is bounded and checked.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "device/profile.h"
+#include "frontend/frontend.h"
+#include "os/memfd.h"
+#include "tensor/tensor.h"
+#include "verdict/verdict.h"
+#include "verify/candidate.h"
+#include "verify/compile_pool.h"
+
+namespace kuafu::verify {
+
+struct RunPlan {
+  std::string runner;  // path of kuafu-runner
+  std::string file;    // of the candidate, for findings
+  device::Target target;
+  uint32_t warp_width = 32;
+  bool sanitize = true;
+  std::vector<uint64_t> order_seeds;  // 0 = lock-step
+  int only_trial = -1;
+  int64_t timeout_ms = 10'000;
+};
+
+// What one trial did under one order.
+struct TrialRun {
+  int trial = 0, order = 0;
+  enum class Status : uint8_t { kOk, kMismatch, kThrew } status = Status::kOk;
+  std::string error;  // of kMismatch (the arguments do not fit the entry) and kThrew
+  struct Output {
+    tensor::HostTensor tensor;  // lives in the mapping that the runner filled
+    int64_t never_written = 0;  // bytes
+    int argument = -1;
+  };
+  std::vector<Output> outputs;  // empty when same
+  bool same = false;            // bit for bit as under order 0
+  std::vector<std::string> inputs_modified;
+  std::vector<verdict::Finding> findings;
+  bool float_atomics = false;
+  uint64_t launches = 0, lane_instructions = 0;
+  std::string printf_output;
+};
+
+struct RunResult {
+  std::vector<TrialRun> runs;  // in the order in which they happened
+  enum class End : uint8_t { kDone, kDied, kTimeout, kGarbage } end = End::kDone;
+  std::string end_text;  // how it died, or what was wrong with its answer
+  double ms = 0;         // measured
+};
+
+// An Error is a fault of this installation.
+Result<RunResult> RunTrials(const RunPlan& plan, const Compiled& compiled,
+                            const std::vector<Binding>& bindings, const frontend::TrialSet& set);
+
+}  // namespace kuafu::verify

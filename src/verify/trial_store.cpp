@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// An in-memory cache over the frontend's helper.
+#include "verify/trial_store.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "os/file.h"
+
+namespace kuafu::verify {
+namespace {
+
+constexpr size_t kEntriesMax = 256;
+constexpr size_t kRefusedMax = 1024;
+constexpr int64_t kDeadlineMs = 120'000;
+
+}  // namespace
+
+Result<std::unique_ptr<TrialStore>> TrialStore::Start(const std::string& cache_dir) {
+  auto store = std::make_unique<TrialStore>();
+  frontend::Helper::Options options;
+  options.cache_dir = cache_dir;
+  KUAFU_TRY(store->helper_, frontend::Helper::Start(options));
+  return store;
+}
+
+Result<std::shared_ptr<const frontend::TrialSet>> TrialStore::Get(const std::string& reference_path,
+                                                                  frontend::Plan plan,
+                                                                  bool nominal_only,
+                                                                  uint64_t seed) {
+  Result<std::string> source = os::ReadFile(reference_path, kSourceBytesMax);
+  if (!source.ok()) return std::move(source).error().WithContext("reading the reference");
+  const Key key{Hasher().Add(reference_path).Add(source.value()).Hex(), plan, nominal_only, seed};
+  std::lock_guard lock(mutex_);
+  ++clock_;
+  if (const auto it = entries_.find(key); it != entries_.end()) {
+    it->second.used = clock_;
+    return it->second.set;
+  }
+  if (const auto it = refused_.find(key); it != refused_.end()) return it->second;
+  frontend::TrialRequest request;
+  request.source = std::move(source).value();
+  request.name = os::BaseName(reference_path);
+  request.plan = plan;
+  request.nominal_only = nominal_only;
+  request.seed = seed;
+  Result<frontend::TrialSet> made =
+      helper_->MakeTrials(request, os::Deadline::AfterMs(kDeadlineMs));
+  if (!made.ok()) {
+    // A file that is at fault stays so; anything else may pass when tried again.
+    if (made.error().code == Code::kInvalidInput && refused_.size() < kRefusedMax)
+      refused_.emplace(key, made.error());
+    return std::move(made).error();
+  }
+  if (entries_.size() >= kEntriesMax) {
+    entries_.erase(std::min_element(
+        entries_.begin(), entries_.end(),
+        [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
+  }
+  auto set = std::make_shared<const frontend::TrialSet>(std::move(made).value());
+  entries_.emplace(key, Entry{set, clock_});
+  return set;
+}
+
+}  // namespace kuafu::verify

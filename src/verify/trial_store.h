@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trial sets by reference, plan and seed, made once however many candidates ask for them.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+
+#include "base/result.h"
+#include "frontend/frontend.h"
+
+namespace kuafu::verify {
+
+// Safe to use from several threads. Sets beyond a bound are dropped, least recently used first;
+// those handed out stay valid.
+class TrialStore {
+ public:
+  static Result<std::unique_ptr<TrialStore>> Start(const std::string& cache_dir);
+  Result<std::shared_ptr<const frontend::TrialSet>> Get(const std::string& reference_path,
+                                                        frontend::Plan plan, bool nominal_only,
+                                                        uint64_t seed);
+
+ private:
+  // Source hash, so that a reference edited between two requests is read again.
+  using Key = std::tuple<std::string, frontend::Plan, bool, uint64_t>;
+  struct Entry {
+    std::shared_ptr<const frontend::TrialSet> set;
+    int64_t used = 0;
+  };
+  std::mutex mutex_;  // guards everything below; also serialises the helper
+  std::unique_ptr<frontend::Helper> helper_;
+  std::map<Key, Entry> entries_;
+  std::map<Key, Error> refused_;
+  int64_t clock_ = 0;
+};
+
+}  // namespace kuafu::verify

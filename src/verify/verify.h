@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main job: one candidate kernel against its PyTorch reference, through the gates, to a
+// verdict.
+//
+//   KUAFU_TRY(auto verifier, verify::Verifier::Start(options));
+//   KUAFU_TRY(verdict::Verdict v, verifier->Verify(request));
+//
+// Nothing foreign runs in this process: compile workers hold clang, a runner holds the candidate,
+// the frontend's helper holds PyTorch. Expected values stay here; a candidate never sees them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "device/profile.h"
+#include "frontend/frontend.h"
+#include "verdict/verdict.h"
+
+namespace kuafu::verify {
+
+struct Options {
+  std::string compiler;  // path of kuafu-compiler
+  std::string runner;    // path of kuafu-runner
+  int compile_workers = 1;
+  std::string cache_dir;  // of trial sets; empty = none
+};
+
+struct Request {
+  std::string reference_path;           // a PyTorch file
+  std::string kernel_path;              // ends in .cu or .mu: that is its dialect
+  std::vector<device::Target> targets;  // the first one decides; the others are the portable gate
+  frontend::Plan plan = frontend::Plan::kQuick;
+  bool sanitize = true;
+  uint64_t seed = 0;    // of inputs and orders; 0 = drawn when the candidate has been compiled
+  int only_trial = -1;  // index of the one trial to run; -1 = all
+  int timeout_s = 0;    // for all trials together; 0 = 10 for the quick plan, 120 for the full one
+};
+
+class Verifier {
+ public:
+  static Result<std::unique_ptr<Verifier>> Start(const Options& options);
+  ~Verifier();
+  Verifier(const Verifier&) = delete;
+  Verifier& operator=(const Verifier&) = delete;
+
+  // Safe to call from several threads. Whatever is wrong with the candidate is a verdict; an Error
+  // means that the request is unusable (no such file, the reference is no reference), with the
+  // reason. A fault of this installation is a verdict of class infra.
+  Result<verdict::Verdict> Verify(const Request& request);
+
+ private:
+  struct Impl;
+  explicit Verifier(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace kuafu::verify
