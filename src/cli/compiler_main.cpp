@@ -3,15 +3,17 @@
 // stall clang.
 //
 //   kuafu-compiler SOURCE cuda|musa ARCH OUT_MODULE OUT_OBJECT
+//   kuafu-compiler --serve
 //
-// Prints {"ok": ..., "diagnostics": [...]} on stdout. Exit 0 when the answer is complete, whatever
-// it says.
+// The first prints {"ok": ..., "diagnostics": [...]} on stdout. Exit 0 when the answer is complete,
+// whatever it says.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/compiler_serve.h"
 #include "klang/klang.h"
 #include "os/file.h"
 
@@ -51,8 +53,12 @@ kuafu::Status Compile(char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--serve") return kuafu::cli::ServeCompiler();
   if (argc != 6) {
-    std::fputs("usage: kuafu-compiler SOURCE cuda|musa ARCH OUT_MODULE OUT_OBJECT\n", stderr);
+    std::fputs(
+        "usage: kuafu-compiler SOURCE cuda|musa ARCH OUT_MODULE OUT_OBJECT\n       kuafu-compiler "
+        "--serve\n",
+        stderr);
     return 2;
   }
   const kuafu::Status status = Compile(argv);

@@ -79,10 +79,21 @@ void AddTables(llvm::Module& module) {
   Export(module, "kuafu_symbols", "kuafu_symbol_count", symbol_type, symbols);
 }
 
+// Static destructors register themselves with this name's address. The C start-up files define it,
+// and the object is linked without them.
+void DefineDsoHandle(llvm::Module& module) {
+  llvm::GlobalVariable* handle = module.getNamedGlobal("__dso_handle");
+  if (handle == nullptr || handle->hasInitializer()) return;
+  handle->setInitializer(llvm::Constant::getNullValue(handle->getValueType()));
+  handle->setLinkage(llvm::GlobalValue::ExternalLinkage);
+  handle->setVisibility(llvm::GlobalValue::HiddenVisibility);
+}
+
 }  // namespace
 
 Result<std::vector<uint8_t>> EmitHostObject(llvm::Module& module) {
   AddTables(module);
+  DefineDsoHandle(module);
   std::string message;
   const llvm::Target* target =
       llvm::TargetRegistry::lookupTarget(module.getTargetTriple(), message);
