@@ -13,42 +13,46 @@
 #include <vector>
 
 #include "simt/exec.h"
+#include "simt/pattern.h"
 #include "simt/shadow.h"
+#include "simt/shared_shadow.h"
 #include "simt/simt.h"
 
 namespace kuafu::simt {
 
 // An instruction with everything resolved that does not depend on the launch.
 struct DInst {
-  LaneFn fn = nullptr;  // lane operations
+  mutable LaneFn fns[8] = {};  // by which operands are scalar; chosen when first needed
   OverflowFn overflow = nullptr;
   isa::Inst inst;
-  int64_t imm = 0;                 // what fn gets
+  int64_t imm = 0;                 // what a lane function gets
   uint32_t a = 0, b = 0, c = 0;    // registers; absent operands read the zero slot
-  uint8_t as = 0, bs = 0, cs = 0;  // bytes per lane, 0 = uniform
+  uint8_t as = 0, bs = 0, cs = 0;  // bytes per lane
   uint8_t ds = 0;                  // of dst
-  uint8_t uniform = 0;             // bits as in exec.h
+  bool lanes = false;              // a lane operation
   bool dst_uniform = false;
-  bool all_uniform = false;  // compute once, then fill
-  bool index64 = false;      // memory operations: type of b
+  bool index64 = false;  // memory operations: type of b
 };
 
 struct DFunction {
   const isa::Function* source = nullptr;
   std::vector<DInst> code;
+  // Kernels. What the kernel or anything it calls may do:
+  std::vector<uint32_t> reachable;    // functions, itself first
+  int shared_granule_log2 = 2;        // unit of its shared-memory accesses
+  std::vector<uint8_t> param_loaded;  // pointer parameters used for nothing but loads
+  uint64_t stack_need = 0;            // bytes of local memory per lane
 };
 
 struct DModule {
   isa::Module module;
   std::vector<DFunction> functions;
   std::vector<uint64_t> global_address;
-  uint32_t max_frame_bytes = 0;
-  bool recursive_frames = false;
 };
 
 struct Layout {
   std::vector<uint32_t> offset;  // of each register in a frame's memory
-  uint32_t bytes = 0;
+  uint64_t bytes = 0;
 };
 
 struct Frame {
@@ -59,6 +63,9 @@ struct Frame {
   int depth = 0, live = 0;
   uint32_t stack_offset = 0;   // of its locals in each lane's stack
   std::vector<uint8_t*> regs;  // the last entry is the zero slot
+  // Whether regs[i] holds one value for all lanes: those of uniform registers always, others as
+  // long as everything written to them is the same for all lanes of the frame.
+  std::vector<uint8_t> scalar;
   uint8_t* memory = nullptr;
   ~Frame();
 };
@@ -113,11 +120,16 @@ struct LaunchState {
   uint64_t polls = 0;        // volatile and atomic reads since
   uint32_t poll_line = 0;
   uint64_t heap_used = 0;
-  std::unique_ptr<GlobalShadow> shadow;  // sanitizing only
+  GlobalShadow* shadow = nullptr;  // sanitizing only; the program's
   std::unordered_map<uint64_t, bool> reported;
 
   bool Report(Finding finding, uint32_t line, uint32_t other_line);
 };
+
+// decode.cpp
+LaneFn SelectLane(const isa::Inst& inst, unsigned scalar);
+DInst Decode(const isa::Function& fn, const isa::Inst& inst);
+void Analyse(DModule& module);
 
 enum class RunStatus : uint8_t { kDone, kBudget, kGridWait };
 
@@ -145,7 +157,7 @@ class BlockRun {
   uint32_t GridLine() const;
 
  private:
-  // engine.cpp: scheduling and control
+  // block.cpp: state and scheduling
   Split* NewSplit(Frame* frame, uint32_t pc);
   void FreeSplit(Split* split);
   void AddReady(Split* split);
@@ -154,18 +166,26 @@ class BlockRun {
   void Tighten(Split& split);
   Frame* NewFrame(uint32_t function, Frame* parent, uint32_t call_pc);
   void FreeFrame(Frame* frame);
+  void ClearLocals(size_t lane, uint32_t stack_offset, uint32_t bytes);
+  uint64_t ReadReg(const Frame& f, uint32_t reg, int lane) const;
+  void WriteReg(Frame& f, uint32_t reg, int lane, uint64_t value);
+  uint8_t* VectorDst(Frame& f, uint32_t reg, const Split& s, int size);
+  void WriteScalar(Frame& f, uint32_t reg, const Split& s, const void* value, int size);
+  void WriteVector(Frame& f, uint32_t reg, const Split& s, const void* values, int size);
+  void WriteUniformOr(const DInst& d, Split& s, const void* value);
+  int FirstLane(const Split& s) const;
+  uint64_t Random();
+
+  // engine.cpp: dispatch
   void RunSplit(Split* split, uint64_t limit);
   void ExecLane(const DInst& d, Split& s);
   void ExecSpecial(const DInst& d, Split& s);
-  void WriteUniformOr(const DInst& d, Split& s, const void* value);
+
+  // call.cpp
   bool DoCall(const DInst& d, Split*& s, uint32_t target, uint32_t pc);
   bool DoRet(const DInst& d, Split* s);
   void Exit(Split* s, uint32_t line);
   void Kill();
-  uint64_t ReadReg(const Frame& f, uint32_t reg, int lane) const;
-  void WriteReg(Frame& f, uint32_t reg, int lane, uint64_t value);
-  int FirstLane(const Split& s) const;
-  uint64_t Random();
 
   // sync.cpp: barriers and warp operations
   bool ArriveBarrier(const DInst& d, Split* s);
@@ -173,28 +193,42 @@ class BlockRun {
   void CompleteBarrier(size_t index);
   bool ArriveWarp(const DInst& d, Split*& s);
   void CheckWarps();
-  Mask128 Members(uint64_t mask, int warp, bool* all) const;
+  Mask128 Members(const DInst& d, const Frame& f, int thread, bool* all) const;
   Mask128 Alive(int warp) const;
   Mask128 ActiveIn(const Split& s, int warp) const;
   void ExecWarp(int warp, Split* const* owner, Mask128 members, bool all, Mask128 present);
   void ReportStuck();
   const DInst& At(const Split& s) const { return s.frame->fn->code[s.pc]; }
 
-  // access.cpp: memory
-  void ComputeAddresses(const DInst& d, const Split& s);
+  // access.cpp: addresses and what they may reach
+  bool ComputeAddresses(const DInst& d, const Split& s);
   Target Resolve(uint32_t provenance, const Frame& f) const;
   bool AllSame(const DInst& d, const Split& s, uint32_t* value) const;
   bool CheckLane(uint32_t provenance, const Frame& f, int lane, uint64_t address, uint64_t size,
                  uint64_t align, Access access, uint32_t line, Target* target);
+  bool PrepareAccess(const DInst& d, Split& s, uint32_t size, Access access, Target* target);
+  bool FindPattern(const DInst& d, const Split& s, uint32_t size, Access access, Target* target);
+
+  // load_store.cpp
   void Load(const DInst& d, Split& s);
+  void LoadLanes(const DInst& d, Split& s, uint32_t size);
   void Store(const DInst& d, Split& s);
+  void StoreLanes(const DInst& d, Split& s, uint32_t size);
+
+  // note.cpp: shadow work
   void Note(const Target& t, int lane, uint64_t address, uint32_t size, Access access, bool atomic,
             bool copy, uint32_t line);
   bool Unwatched(const Target& t) const;
-  void NoteShared(const Target& t, const Split& s, const uint8_t* ok, uint32_t size, Access access,
-                  bool copy, uint32_t line);
-  bool PrepareAccess(const DInst& d, Split& s, uint32_t size, Access access,
-                     Target* uniform_target);
+  void NoteShared(const Target& t, int lo, int n, uint32_t size, Access access, bool copy,
+                  uint32_t line);
+  void NoteGlobal(const Target& t, int lo, int n, uint32_t size, Access access, bool copy,
+                  uint32_t line);
+  void NoteLocal(const Target& t, int lo, int n, uint32_t size, Access access, bool copy,
+                 uint32_t line);
+  void NoteLanes(const Target& t, const Split& s, const uint8_t* ok, uint32_t size, Access access,
+                 bool copy, uint32_t line);
+
+  // copy.cpp, atomics.cpp
   void Atomic(const DInst& d, Split& s);
   void CopyOrSet(const DInst& d, Split& s);
   void ProvenanceOf(const DInst& d, Split& s);
@@ -234,12 +268,12 @@ class BlockRun {
   uint32_t last_line_ = 0;
 
   uint8_t* shared_ = nullptr;
-  std::vector<uint8_t> shared_valid_;
   uint8_t* stacks_ = nullptr;
-  std::vector<uint8_t> stack_valid_;
+  uint8_t* stack_valid_ = nullptr;  // one byte for each of stacks_, sanitizing only
+  size_t stacks_bytes_ = 0;
   std::vector<uint64_t> address_;
   std::vector<uint8_t> ok_, scratch_;
-  std::vector<uint8_t> mask_scratch_;
+  Pattern pattern_;
   BlockSync sync_;
   SharedShadow shared_shadow_;
 };

@@ -181,8 +181,9 @@ LaneFn PickCmp(int64_t predicate, unsigned u) {
 #define P(name) \
   case name: return PickCmpP<T, name>(u);
     P(kFalse)
-    P(kOeq) P(kOgt) P(kOge) P(kOlt) P(kOle) P(kOne) P(kOrd) P(kUno) P(kUeq) P(kUgt) P(kUge) P(kUlt)
-        P(kUle) P(kUne) P(kTrue)
+    P(kOeq)
+    P(kOgt) P(kOge) P(kOlt) P(kOle) P(kOne) P(kOrd) P(kUno) P(kUeq) P(kUgt) P(kUge) P(kUlt) P(kUle)
+        P(kUne) P(kTrue)
 #undef P
   }
   return nullptr;

@@ -135,51 +135,48 @@ inline T One(T a, T b, T c) {
 #define R(name, base, mode) \
   if constexpr (F == MathFn::k##name) return Directed<T>(mode, MathFn::k##base, a, b, c);
   M(Sin, std::sin(x))
-  M(Cos, std::cos(x)) M(Tan, std::tan(x)) M(Asin, std::asin(x)) M(Acos, std::acos(x)) M(
-      Atan, std::atan(x)) M(Atan2, std::atan2(x, y)) M(Sinh, std::sinh(x)) M(Cosh, std::cosh(x))
-      M(Tanh, std::tanh(x)) M(Asinh, std::asinh(x)) M(Acosh, std::acosh(x)) M(
-          Atanh, std::atanh(x)) M(Sinpi, SinPi(x)) M(Cospi, CosPi(x)) M(Tanpi, SinPi(x) / CosPi(x))
-          M(Exp, std::exp(x)) M(Exp2, std::exp2(x)) M(Exp10, ::exp10(x)) M(Expm1, std::expm1(x)) M(
-              Log, std::log(x)) M(Log2, std::log2(x)) M(Log10, std::log10(x))
-              M(Log1p,
-                std::log1p(x)) M(Logb, std::logb(x)) M(Pow, std::pow(x, y)) M(Cbrt, std::cbrt(x))
-                  M(Rcbrt, 1 / std::cbrt(x)) M(Rsqrt, 1 / std::sqrt(x)) M(Rcp, 1 / x) M(
-                      Hypot, std::hypot(x, y)) M(Rhypot, 1 / std::hypot(x, y))
-                      M(Norm3d, std::hypot(x, y, z)) M(Fmod, std::fmod(x, y)) M(
-                          Remainder, std::remainder(x, y))
-                          M(Fdim, std::fdim(a, b)) M(Nextafter, Next<T>(a, b)) M(
-                              Erf, std::erf(x)) M(Erfc, std::erfc(x))
-                              M(Erfinv, ErfInv(x)) M(Erfcinv, ErfcInv(x)) M(Erfcx, Erfcx(x)) M(
-                                  Normcdf, std::erfc(-x / std::sqrt(2.0)) /
-                                               2) M(Normcdfinv, -std::sqrt(2.0) * ErfcInv(2 * x))
-                                  M(Tgamma, std::tgamma(x)) M(J0, ::j0(x)) M(J1, ::j1(x)) M(
-                                      Y0,
-                                      ::y0(x)) M(Y1, ::y1(x))
-                                      M(CylBesselI0, Bessel(0, x)) M(CylBesselI1, Bessel(1, x)) M(
-                                          Ldexp,
-                                          std::ldexp(
-                                              a, int(y < -100000 ? -100000
-                                                     : y > 100000
-                                                         ? 100000
-                                                         : y))) M(Ilogb, T(std::ilogb(a)))
-                                          M(FrexpMantissa, Frexp(x, false)) M(
-                                              FrexpExponent,
-                                              Frexp(x,
-                                                    true)) M(FastSin,
-                                                             std::sin(x)) M(FastCos, std::cos(x))
-                                              M(FastTan,
-                                                std::tan(x)) M(FastExp, std::exp(x))
-                                                  M(FastExp10, ::exp10(x))
-                                                  M(FastLog, std::log(x)) M(
-                                                      FastLog2,
-                                                      std::log2(x)) M(FastLog10, std::log10(x))
-                                                      M(FastPow, std::pow(x, y)) M(FastDiv, x / y)
-                                                          M(Saturate,
-                                                            x > 0
-                                                                ? (x < 1 ? a : T(1))
-                                                                : T(0)) if constexpr (F ==
-                                                                                      MathFn::
-                                                                                          kLgamma) {
+  M(Cos, std::cos(x))
+  M(Tan, std::tan(x)) M(Asin, std::asin(x)) M(Acos, std::acos(x)) M(Atan, std::atan(x)) M(
+      Atan2, std::atan2(x, y)) M(Sinh, std::sinh(x)) M(Cosh, std::cosh(x)) M(Tanh, std::tanh(x))
+      M(Asinh, std::asinh(x)) M(Acosh, std::acosh(x)) M(Atanh, std::atanh(x)) M(Sinpi, SinPi(x)) M(
+          Cospi, CosPi(x)) M(Tanpi, SinPi(x) / CosPi(x)) M(Exp, std::exp(x)) M(Exp2, std::exp2(x))
+          M(Exp10, ::exp10(x)) M(Expm1, std::expm1(x)) M(Log, std::log(x)) M(Log2, std::log2(x)) M(
+              Log10, std::log10(x)) M(Log1p, std::log1p(x)) M(Logb,
+                                                              std::logb(x)) M(Pow, std::pow(x, y))
+              M(Cbrt, std::cbrt(x)) M(Rcbrt, 1 / std::cbrt(x)) M(Rsqrt, 1 / std::sqrt(x)) M(
+                  Rcp, 1 / x) M(Hypot, std::hypot(x, y)) M(Rhypot, 1 / std::hypot(x, y))
+                  M(Norm3d, std::hypot(x, y, z)) M(Fmod, std::fmod(x, y)) M(
+                      Remainder, std::remainder(x, y))
+                      M(Fdim, std::fdim(a, b)) M(Nextafter, Next<T>(a, b)) M(Erf, std::erf(x)) M(
+                          Erfc,
+                          std::erfc(x)) M(Erfinv, ErfInv(x))
+                          M(Erfcinv, ErfcInv(x)) M(Erfcx, Erfcx(x)) M(
+                              Normcdf, std::erfc(-x / std::sqrt(2.0)) /
+                                           2) M(Normcdfinv, -std::sqrt(2.0) * ErfcInv(2 * x))
+                              M(Tgamma, std::tgamma(x)) M(J0, ::j0(x)) M(J1, ::j1(x)) M(
+                                  Y0,
+                                  ::y0(x)) M(Y1, ::y1(x))
+                                  M(CylBesselI0, Bessel(0, x)) M(CylBesselI1, Bessel(1, x)) M(
+                                      Ldexp,
+                                      std::ldexp(
+                                          a, int(y < -100000 ? -100000
+                                                 : y > 100000
+                                                     ? 100000
+                                                     : y))) M(Ilogb, T(std::ilogb(a)))
+                                      M(FrexpMantissa, Frexp(x, false)) M(
+                                          FrexpExponent, Frexp(x, true)) M(FastSin, std::sin(x))
+                                          M(
+                                              FastCos,
+                                              std::cos(x)) M(FastTan,
+                                                             std::tan(x)) M(FastExp, std::exp(x))
+                                              M(FastExp10, ::exp10(x)) M(FastLog, std::log(x)) M(
+                                                  FastLog2,
+                                                  std::log2(x)) M(FastLog10, std::log10(x))
+                                                  M(FastPow, std::pow(x, y)) M(FastDiv, x / y) M(
+                                                      Saturate,
+                                                      x > 0 ? (x < 1 ? a : T(1))
+                                                            : T(0)) if constexpr (F ==
+                                                                                  MathFn::kLgamma) {
     int sign = 0;  // lgamma writes a global otherwise
     return T(::lgamma_r(x, &sign));
   }
@@ -188,13 +185,14 @@ inline T One(T a, T b, T c) {
     return std::copysign(std::isinf(a) ? T(0) : T(a - whole), a);
   }
   R(AddRz, AddRz, FE_TOWARDZERO)
-  R(AddRu, AddRz, FE_UPWARD) R(AddRd, AddRz, FE_DOWNWARD) R(MulRz, MulRz, FE_TOWARDZERO)
-      R(MulRu, MulRz, FE_UPWARD) R(MulRd, MulRz, FE_DOWNWARD) R(DivRz, DivRz, FE_TOWARDZERO)
-          R(DivRu, DivRz, FE_UPWARD) R(DivRd, DivRz, FE_DOWNWARD) R(FmaRz, FmaRz, FE_TOWARDZERO)
-              R(FmaRu, FmaRz, FE_UPWARD) R(FmaRd, FmaRz, FE_DOWNWARD)
-                  R(SqrtRz, SqrtRz, FE_TOWARDZERO) R(SqrtRu, SqrtRz, FE_UPWARD)
-                      R(SqrtRd, SqrtRz, FE_DOWNWARD) R(RcpRz, RcpRz, FE_TOWARDZERO)
-                          R(RcpRu, RcpRz, FE_UPWARD) R(RcpRd, RcpRz, FE_DOWNWARD)
+  R(AddRu, AddRz, FE_UPWARD)
+  R(AddRd, AddRz, FE_DOWNWARD) R(MulRz, MulRz, FE_TOWARDZERO) R(MulRu, MulRz, FE_UPWARD)
+      R(MulRd, MulRz, FE_DOWNWARD) R(DivRz, DivRz, FE_TOWARDZERO) R(DivRu, DivRz, FE_UPWARD)
+          R(DivRd, DivRz, FE_DOWNWARD) R(FmaRz, FmaRz, FE_TOWARDZERO) R(FmaRu, FmaRz, FE_UPWARD)
+              R(FmaRd, FmaRz, FE_DOWNWARD) R(SqrtRz, SqrtRz, FE_TOWARDZERO)
+                  R(SqrtRu, SqrtRz, FE_UPWARD) R(SqrtRd, SqrtRz, FE_DOWNWARD)
+                      R(RcpRz, RcpRz, FE_TOWARDZERO) R(RcpRu, RcpRz, FE_UPWARD)
+                          R(RcpRd, RcpRz, FE_DOWNWARD)
 #undef M
 #undef R
 }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Race detection: for every 4-byte word the last write and the last read. Cells hold the block's
-// tick, which grows at every synchronisation, so nothing is ever cleared: a barrier makes all older
-// cells of the block harmless at once.
+// Race detection: the last write and the last read of every granule, the largest unit that no
+// access of the memory in question splits (4 bytes at most), so that two lanes in one word are told
+// apart. Cells hold a tick that grows at every synchronisation and never goes back, so nothing is
+// cleared: a barrier makes all older cells of the block harmless at once, a launch all older ones.
+// Shared memory has its own, narrower cells, which a whole chunk of lanes updates in a few vector
+// instructions (shared_shadow.h).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -11,22 +15,21 @@
 
 namespace kuafu::simt {
 
+struct Allocation;
+class Memory;
+
 struct Cell {
   uint32_t tick = 0;  // 0 = empty
   uint32_t line = 0;
   uint32_t block = 0;
   uint16_t lane = 0;
-  uint8_t bytes = 0;  // which of the four
-  uint8_t flags = 0;
+  uint16_t flags = 0;
 };
-inline constexpr uint8_t kCellAtomic = 1;
-inline constexpr uint8_t kCellSeveral = 2;       // more lanes than the one named
-inline constexpr uint8_t kCellSeveralWarps = 4;  // and of more than one warp
+inline constexpr uint16_t kCellAtomic = 1;
+inline constexpr uint16_t kCellSeveral = 2;        // more lanes of the block than the one named
+inline constexpr uint16_t kCellSeveralWarps = 4;   // and of more than one warp
+inline constexpr uint16_t kCellSeveralBlocks = 8;  // readers of other blocks are in the chain
 static_assert(sizeof(Cell) == 16);
-
-struct Word {
-  Cell write, read;
-};
 
 // What orders one block's accesses, and those of others with respect to it.
 struct BlockSync {
@@ -52,9 +55,13 @@ struct Conflict {
   Cell other;
 };
 
-// Updates the word; reports the first conflicting earlier access. grid_tick: see GlobalShadow.
-Conflict Touch(Word& word, const BlockSync& sync, int lane, uint8_t bytes, bool write, bool atomic,
-               uint32_t line, uint32_t grid_tick);
+struct Touched {
+  Conflict conflict;  // with the first earlier access that is not ordered
+  Cell cell;          // what the write cell (of a write) or else the read cell becomes
+};
+// Nothing older than grid_tick counts.
+Touched Touch(const Cell& last_write, const Cell& last_read, const BlockSync& sync, int lane,
+              bool write, bool atomic, uint32_t line, uint32_t grid_tick);
 
 // Whether everything in the cell happened before what this lane does now. A cell of several lanes
 // stands for all of them, so it is ordered only if each of them would be.
@@ -75,69 +82,66 @@ inline bool Ordered(const Cell& cell, const BlockSync& sync, int lane, uint32_t 
          cell.tick < sync.lane_tick[cell.lane];
 }
 
-// The common case of a plain access to a whole shared word that meets nothing: true if it is that
-// and the word is updated, false if Touch has to look. In shared memory a cell of this phase is
-// this block's.
-inline bool TouchFast(Word& word, const BlockSync& sync, int lane, bool write, uint32_t line) {
-  auto mine = [&](const Cell& c) {
-    return c.tick < sync.barrier_tick ||
-           (c.lane == lane && (c.flags & (kCellSeveral | kCellAtomic)) == 0);
+// The shadow of one allocation: pages made at the first access, the halves for writes and for reads
+// on their own, since most memory sees only one of them.
+struct ShadowObject {
+  struct Page {
+    std::unique_ptr<Cell[]> write, read;
+    std::unique_ptr<uint32_t[]> chain;  // per granule: first node, see GlobalShadow
   };
-  if (!mine(word.write)) return false;
-  Cell& cell = write ? word.write : word.read;
-  if (!write && cell.tick == sync.tick && cell.line == line && cell.bytes == 15 &&
-      ((cell.flags & kCellSeveralWarps) != 0 ||
-       ((cell.flags & kCellSeveral) != 0 &&
-        cell.lane >> sync.width_log2 == lane >> sync.width_log2))) {
-    return true;  // nothing new: most of a broadcast
-  }
-  uint8_t flags = 0;
-  if (write) {
-    if (!mine(word.read)) return false;
-  } else if (cell.tick >= sync.barrier_tick && (cell.lane != lane || cell.flags != 0) &&
-             !Ordered(cell, sync, lane, sync.barrier_tick)) {
-    if ((cell.flags & kCellAtomic) != 0 || cell.bytes != 15) return false;
-    flags = cell.flags | kCellSeveral;
-    if (cell.lane >> sync.width_log2 != lane >> sync.width_log2) flags |= kCellSeveralWarps;
-  }
-  cell = {sync.tick, line, sync.block, static_cast<uint16_t>(lane), 15, flags};
-  return true;
-}
-
-class SharedShadow {
- public:
-  void Resize(size_t bytes) { words_.resize((bytes + 3) / 4); }
-  Word& At(size_t offset) { return words_[offset / 4]; }
-
- private:
-  std::vector<Word> words_;
+  uint64_t base = 0;  // address of page 0
+  int granule_log2 = 2;
+  std::vector<Page> pages;
 };
 
 class GlobalShadow {
  public:
-  static constexpr size_t kPageWords = 1024;
-  static constexpr size_t kMaxPages = 16384;  // 512 MiB of shadow for 64 MiB of data
-  // nullptr beyond the bound.
-  Word* At(uint64_t address);
+  static constexpr size_t kPageBytes = 4096;         // of the memory shadowed
+  static constexpr size_t kMaxBytes = 512ull << 20;  // of shadow
+  // A granule's readers in other blocks than the last; more are forgotten.
+  static constexpr int kMaxChain = 8;
+  static constexpr size_t kMaxChainNodes = 1u << 20;
+
+  // Ticks below grid_tick are of earlier launches from here on.
+  void BeginLaunch(const Memory& memory);
+  void EndLaunch(uint32_t last_tick);
   bool limited() const { return limited_; }
+
+  // Whole run of lanes, each with the `bytes` behind its neighbour's, plain accesses. Returns how
+  // many lanes met nothing and are recorded; the next one is for Note.
+  int WriteRun(uint32_t id, const Allocation& allocation, uint64_t address, int lanes,
+               uint32_t bytes, const BlockSync& sync, int lane, uint32_t line);
+  int ReadRun(uint32_t id, const Allocation& allocation, uint64_t address, int lanes,
+              uint32_t bytes, const BlockSync& sync, int lane, uint32_t line);
+  // One lane, any access: the first conflict.
+  Conflict Note(uint32_t id, const Allocation& allocation, uint64_t address, uint32_t bytes,
+                const BlockSync& sync, int lane, bool write, bool atomic, uint32_t line);
 
   // Release and acquire on the object at this address. Without `device` only the same block sees
   // it.
   void Release(uint64_t address, BlockSync& sync, bool device);
   void Acquire(uint64_t address, BlockSync& sync, int lane);
-  uint32_t grid_tick = 0;  // accesses before are ordered by a grid-wide barrier
+  uint32_t grid_tick = 1;  // accesses before are ordered by a grid-wide barrier
   // Allocations only read in this launch need no record. Indexed by allocation id.
   std::vector<uint8_t> read_only;
 
  private:
-  struct Page {
-    Word words[kPageWords];
+  struct Node {
+    Cell cell;
+    uint32_t next = 0;  // 0 = none
   };
-  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
-  uint64_t last_page_ = ~0ull;
-  Page* last_ = nullptr;
+  ShadowObject* Object(uint32_t id, const Allocation& allocation, uint64_t address, uint32_t bytes);
+  bool Refine(ShadowObject& object, int granule_log2);
+  // nullptr beyond the bound.
+  Cell* Half(ShadowObject& object, std::unique_ptr<Cell[]>& half);
+  void Drop();
+
+  std::vector<std::unique_ptr<ShadowObject>> objects_;  // by allocation id
+  std::vector<uint32_t> used_;                          // ids with an object
+  size_t bytes_ = 0;
   bool limited_ = false;
-  std::unordered_map<uint64_t, std::unordered_map<uint32_t, uint32_t>> objects_;
+  std::vector<Node> chain_;  // entry 0 unused; of this launch
+  std::unordered_map<uint64_t, std::unordered_map<uint32_t, uint32_t>> released_;
   struct Local {
     uint32_t block = 0, tick = 0;
   };

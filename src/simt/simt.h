@@ -155,7 +155,8 @@ struct LaunchResult {
 };
 inline constexpr size_t kMaxFindings = 64;
 
-struct DModule;  // engine.h
+struct DModule;      // engine.h
+class GlobalShadow;  // shadow.h
 
 class Program {
  public:
@@ -176,8 +177,9 @@ class Program {
                       std::span<const uint8_t> params, const LaunchOptions& options);
 
  private:
-  Program() = default;
+  Program();
   std::unique_ptr<DModule> decoded_;
+  std::unique_ptr<GlobalShadow> shadow_;
   Memory* memory_ = nullptr;
   uint64_t launches_ = 0;
 };
