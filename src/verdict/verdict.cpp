@@ -64,7 +64,7 @@ Json NumberToJson(double value) {
 Status ReadNumber(const Json& j, const char* key, double& out) {
   const Json* member = JsonFind(j, key);
   if (member != nullptr && member->is_string()) {
-    for (const double special : {std::nan(""), INFINITY, -INFINITY}) {
+    for (const double special : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
       if (NumberToJson(special) != *member) continue;
       out = special;
       return OkStatus();
