@@ -139,6 +139,11 @@ inline constexpr uint8_t kMemVolatile = 1 << 3;
 // The value read may be legitimately uninitialised here (a whole-struct copy): no uninit finding.
 inline constexpr uint8_t kMemCopy = 1 << 4;
 
+// aux of SyncWarp, Shfl, Vote, Ballot: operand a is not a mask but the size of a tile, a power of
+// two: the lanes of the caller's own aligned group of that many (cooperative groups at any width).
+// A Ballot then counts its bits from the tile's first lane.
+inline constexpr uint8_t kMaskTile = 1;
+
 // extra of Add, Sub, Mul, Mad, Shl: report signed wrap-around as index_overflow.
 inline constexpr uint32_t kCheckOverflow = 1;
 
