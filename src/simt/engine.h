@@ -193,7 +193,7 @@ class BlockRun {
   void CompleteBarrier(size_t index);
   bool ArriveWarp(const DInst& d, Split*& s);
   void CheckWarps();
-  Mask128 Members(uint64_t mask, int warp, bool* all) const;
+  Mask128 Members(const DInst& d, const Frame& f, int thread, bool* all) const;
   Mask128 Alive(int warp) const;
   Mask128 ActiveIn(const Split& s, int warp) const;
   void ExecWarp(int warp, Split* const* owner, Mask128 members, bool all, Mask128 present);

@@ -133,9 +133,18 @@ void BlockRun::CompleteBarrier(size_t index) {
 
 // --- warp operations ---
 
-Mask128 BlockRun::Members(uint64_t mask, int, bool* all) const {
-  int width = launch_.width;
+// The lanes that the thread's operand names.
+Mask128 BlockRun::Members(const DInst& d, const Frame& f, int thread, bool* all) const {
+  const int width = launch_.width;
+  const uint64_t mask = ReadReg(f, d.inst.a, thread);
   *all = false;
+  if (d.inst.aux == isa::kMaskTile && d.inst.op != Op::kMatchAny && d.inst.op != Op::kMatchAll) {
+    const int tile = static_cast<int>(std::clamp<uint64_t>(mask, 1, static_cast<uint64_t>(width)));
+    const int lane = thread % width, lo = lane - lane % tile;
+    Mask128 members;
+    for (int i = lo; i < lo + tile && thread - lane + i < n_; ++i) members.Set(i);
+    return members;
+  }
   if (width == 32) {
     *all = static_cast<uint32_t>(mask) == 0xffffffffu;
     return {static_cast<uint32_t>(mask), 0};
@@ -165,71 +174,61 @@ Mask128 BlockRun::ActiveIn(const Split& s, int warp) const {
   return m;
 }
 
-// True: every warp of the split is complete, go on with s. Otherwise s was taken away.
+// True: every warp of the split is complete, go on with s. Otherwise s was taken away. The lanes of
+// a warp that name the same members are one party; a party that is all here goes on at once.
 bool BlockRun::ArriveWarp(const DInst& d, Split*& s) {
-  int width = launch_.width;
+  const int width = launch_.width;
   bool complete = true;
-  int first_warp = s->lo / width, last_warp = (s->hi - 1) / width;
-  bool uniform_mask = s->frame->fn->source->registers[d.inst.a].uniform;
+  const int first_warp = s->lo / width, last_warp = (s->hi - 1) / width;
+  const bool one_mask =
+      s->frame->fn->source->registers[d.inst.a].uniform && d.inst.aux != isa::kMaskTile;
   std::vector<Split*> owner(static_cast<size_t>(width));
   for (int w = first_warp; w <= last_warp; ++w) {
-    Mask128 active = ActiveIn(*s, w);
-    if (active.Empty()) continue;
-    int base = w * width;
-    uint64_t raw = 0;
-    bool same = true, have = false;
-    for (int i = 0; i < width && same; ++i) {
-      if (!active.Has(i)) continue;
-      uint64_t m = ReadReg(*s->frame, d.inst.a, base + i);
-      if (have && m != raw) same = false;
-      raw = m;
-      have = true;
-      if (uniform_mask) break;
-    }
-    bool all = false;
-    Mask128 members = Members(raw, w, &all);
-    Mask128 expected = members & Alive(w);
-    if (same && (active & ~members).Empty() && (expected & ~active).Empty()) {
-      for (int i = 0; i < width; ++i) owner[static_cast<size_t>(i)] = active.Has(i) ? s : nullptr;
-      ExecWarp(w, owner.data(), members, all, active);
-    } else {
-      complete = false;
-      // These lanes wait, one split for each mask they gave.
-      Mask128 rest = active;
-      while (!rest.Empty()) {
-        Split* wait = NewSplit(s->frame, s->pc);
-        wait->group = s->group;
-        uint64_t wanted = 0;
-        bool set = false;
-        for (int i = 0; i < width; ++i) {
-          if (!rest.Has(i)) continue;
-          auto t = static_cast<size_t>(base + i);
-          uint64_t m = ReadReg(*s->frame, d.inst.a, base + i);
-          if (!set) {
-            wanted = m;
-            set = true;
-            wait->lo = base + i;
-          }
-          if (m != wanted) continue;
-          wait->mask[t] = 1;
-          wait->hi = base + i + 1;
-          ++wait->count;
-          s->mask[t] = 0;
-          --s->count;
-        }
-        rest = rest & ~ActiveIn(*wait, w);
+    const int base = w * width;
+    Mask128 rest = ActiveIn(*s, w);
+    while (!rest.Empty()) {
+      int head = 0;
+      while (!rest.Has(head)) ++head;
+      bool all = false;
+      const Mask128 members = Members(d, *s->frame, base + head, &all);
+      Mask128 party = rest;
+      for (int i = head + 1; i < width && !one_mask; ++i) {
         bool ignored = false;
-        Mask128 missing = ActiveIn(*wait, w) & ~Members(wanted, w, &ignored);
-        if (!missing.Empty()) {
-          int lane = base;
-          while (!missing.Has(lane - base)) ++lane;
-          Report(Finding::Kind::kWarpSync,
-                 std::string(isa::OpName(d.inst.op)) + ": the calling thread (lane " +
-                     Lanes(missing) + ") is not in its own member mask",
-                 d.inst.line, 0, lane);
+        if (rest.Has(i) && !(Members(d, *s->frame, base + i, &ignored) == members)) {
+          Mask128 other;
+          other.Set(i);
+          party = party & ~other;
         }
-        warp_wait_.push_back(wait);
       }
+      rest = rest & ~party;
+      const Mask128 strangers = party & ~members;
+      if (strangers.Empty() && ((members & Alive(w)) & ~party).Empty()) {
+        for (int i = 0; i < width; ++i) owner[static_cast<size_t>(i)] = party.Has(i) ? s : nullptr;
+        ExecWarp(w, owner.data(), members, all, party);
+        continue;
+      }
+      complete = false;
+      Split* wait = NewSplit(s->frame, s->pc);
+      wait->group = s->group;
+      wait->lo = base + head;
+      for (int i = head; i < width; ++i) {
+        if (!party.Has(i)) continue;
+        const auto t = static_cast<size_t>(base + i);
+        wait->mask[t] = 1;
+        wait->hi = base + i + 1;
+        ++wait->count;
+        s->mask[t] = 0;
+        --s->count;
+      }
+      if (!strangers.Empty()) {
+        int lane = base;
+        while (!strangers.Has(lane - base)) ++lane;
+        Report(Finding::Kind::kWarpSync,
+               std::string(isa::OpName(d.inst.op)) + ": the calling thread (lane " +
+                   Lanes(strangers) + ") is not in its own member mask",
+               d.inst.line, 0, lane);
+      }
+      warp_wait_.push_back(wait);
     }
   }
   if (complete) return true;
@@ -252,9 +251,8 @@ void BlockRun::CheckWarps() {
     Split* head = warp_wait_[i];
     const DInst& d = At(*head);
     int w = head->lo / width;
-    uint64_t raw = ReadReg(*head->frame, d.inst.a, FirstLane(*head));
     bool all = false;
-    Mask128 members = Members(raw, w, &all), present;
+    Mask128 members = Members(d, *head->frame, FirstLane(*head), &all), present;
     std::fill(owner.begin(), owner.end(), nullptr);
     std::vector<Split*> party;
     for (Split* s : warp_wait_) {
@@ -263,8 +261,7 @@ void BlockRun::CheckWarps() {
       bool other_all = false;
       if (o.inst.op != d.inst.op || o.inst.extra != d.inst.extra || o.inst.imm != d.inst.imm)
         continue;
-      if (!(Members(ReadReg(*s->frame, o.inst.a, FirstLane(*s)), w, &other_all) == members))
-        continue;
+      if (!(Members(o, *s->frame, FirstLane(*s), &other_all) == members)) continue;
       party.push_back(s);
       Mask128 active = ActiveIn(*s, w);
       present = present | active;
@@ -364,7 +361,11 @@ void BlockRun::ExecWarp(int warp, Split* const* owner, Mask128 members, bool all
       }
       bool any = !ballot.Empty(), every = ballot == present;
       for (int i = 0; i < width; ++i) {
-        if (op == Op::kBallot) {
+        if (op == Op::kBallot && d.inst.aux == isa::kMaskTile) {
+          for (int k = first; k < width && k - first < 64; ++k) {
+            if (ballot.Has(k)) result[i] |= 1ull << (k - first);
+          }
+        } else if (op == Op::kBallot) {
           result[i] = d.inst.imm ? ballot.hi : ballot.lo;
         } else {
           auto kind = static_cast<isa::VoteKind>(d.inst.extra);
@@ -436,8 +437,7 @@ void BlockRun::ReportStuck() {
     const DInst& d = At(*s);
     int w = s->lo / launch_.width;
     bool all = false;
-    Mask128 missing =
-        Members(ReadReg(*s->frame, d.inst.a, FirstLane(*s)), w, &all) & Alive(w) & ~ActiveIn(*s, w);
+    Mask128 missing = Members(d, *s->frame, FirstLane(*s), &all) & Alive(w) & ~ActiveIn(*s, w);
     int lane = 0;
     while (lane < 127 && !missing.Has(lane)) ++lane;
     int other = -1;
