@@ -73,7 +73,7 @@ void GlobalShadow::BeginLaunch(const Memory& memory) {
     objects_[id] = nullptr;
     return true;
   });
-  if (grid_tick > kLastTick || bytes_ > kMaxBytes / 2) Drop();
+  if (grid_tick > kLastTick || bytes_ > max_bytes / 2) Drop();
 }
 
 void GlobalShadow::Drop() {
@@ -88,7 +88,7 @@ void GlobalShadow::EndLaunch(uint32_t last_tick) { grid_tick = std::max(grid_tic
 Cell* GlobalShadow::Half(ShadowObject& object, std::unique_ptr<Cell[]>& half) {
   if (half == nullptr) {
     size_t count = kPageBytes >> object.granule_log2;
-    if (bytes_ + count * sizeof(Cell) > kMaxBytes) {
+    if (bytes_ + count * sizeof(Cell) > max_bytes) {
       limited_ = true;
       return nullptr;
     }

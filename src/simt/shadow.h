@@ -106,6 +106,7 @@ class GlobalShadow {
   void BeginLaunch(const Memory& memory);
   void EndLaunch(uint32_t last_tick);
   bool limited() const { return limited_; }
+  size_t max_bytes = kMaxBytes;
 
   // Whole run of lanes, each with the `bytes` behind its neighbour's, plain accesses. Returns how
   // many lanes met nothing and are recorded; the next one is for Note.
