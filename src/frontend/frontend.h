@@ -29,11 +29,11 @@ enum class Plan : uint8_t {
 };
 
 struct TrialRequest {
-  std::string source;             // text of the PyTorch file
-  std::string name = "ref.py";    // for messages
+  std::string source;           // text of the PyTorch file
+  std::string name = "ref.py";  // for messages
   Plan plan = Plan::kQuick;
   uint64_t seed = 0;
-  bool nominal_only = false;      // candidates that hard-code the task's sizes
+  bool nominal_only = false;                // candidates that hard-code the task's sizes
   int64_t memory_bytes = int64_t{4} << 30;  // of the process that runs the file
 };
 
@@ -45,13 +45,13 @@ struct ArgumentValue {
   // kTensor
   tensor::DType dtype = tensor::DType::kF32;
   tensor::Shape shape;
-  tensor::Shape strides;       // in elements
-  int64_t offset = 0;          // of the first element in the storage, in elements
-  int64_t storage_at = 0;      // in TrialSet::inputs, in bytes, a multiple of 256
+  tensor::Shape strides;   // in elements
+  int64_t offset = 0;      // of the first element in the storage, in elements
+  int64_t storage_at = 0;  // in TrialSet::inputs, in bytes, a multiple of 256
   int64_t storage_bytes = 0;
   // the other kinds
-  int64_t integer = 0;         // kInt, kBool
-  double real = 0;             // kReal
+  int64_t integer = 0;  // kInt, kBool
+  double real = 0;      // kReal
   std::vector<int64_t> integers;
 };
 
@@ -72,7 +72,7 @@ struct Trial {
 struct TrialSet {
   task::Task task;  // at the nominal shapes
   std::vector<Trial> trials;
-  os::UniqueFd inputs;         // sealed memfd with every storage of every trial
+  os::UniqueFd inputs;  // sealed memfd with every storage of every trial
   int64_t inputs_bytes = 0;
   std::vector<std::string> notes;  // dropped value classes and shapes, scaled sizes, and why
   bool inputs_mutated = false;     // the reference changes its inputs: they are not checked then

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One forward pass in the precision that is wanted, by intercepting ATen operations.
+
+  Meta      shapes only; nothing is computed and no memory is used
+  Half      fp16 and bfloat16 as a device computes them: every operation in fp32, then rounded; the
+            installed CPU PyTorch has no matmul or convolution for fp16
+  Run64     the truth: every float is fp64, also where the file asks for another dtype. It records
+            the trace and reduction lengths, and can add rounding noise to every operation
+"""
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten, tree_map
+
+from . import ops
+from .errors import BadFile
+from .loader import FLOATS, HALVES
+
+OPS_MAX = 65536
+INTEGRAL_MAX = 2.0 ** 24
+
+_with_device = {}
+
+
+def takes_device(func):
+    known = _with_device.get(func)
+    if known is None:
+        known = any(a.name == "device" for a in func._schema.arguments)
+        _with_device[func] = known
+    return known
+
+
+def is_view(func):
+    returns = func._schema.returns
+    return bool(returns) and returns[0].alias_info is not None and not (
+        returns[0].alias_info.is_write)
+
+
+def is_inplace(func):
+    returns = func._schema.returns
+    return bool(returns) and returns[0].alias_info is not None and returns[0].alias_info.is_write
+
+
+class Meta(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.flops = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = dict(kwargs or {})
+        name = ops.base_name(func)
+
+        def to_meta(value):
+            if isinstance(value, torch.Tensor) and value.device.type != "meta":
+                return value.to("meta")
+            return value
+        args = tree_map(to_meta, args)
+        kwargs = tree_map(to_meta, kwargs)
+        if takes_device(func):
+            kwargs["device"] = torch.device("meta")
+            kwargs.pop("pin_memory", None)
+        if name in ops.RANDOM or name == "lift_fresh":
+            out = self.random(func, name, args, kwargs)
+        else:
+            out = func(*args, **kwargs)
+        outs = [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
+        if not is_view(func):
+            self.flops += ops.flops(name, args, outs)
+        return out
+
+    @staticmethod
+    def random(func, name, args, kwargs):
+        """Shapes of random tensors; they have no meta kernels."""
+        if args and isinstance(args[0], torch.Tensor):
+            return args[0] if is_inplace(func) or name == "lift_fresh" else torch.empty_like(
+                args[0], dtype=kwargs.get("dtype"))
+        size = next((a for a in args if isinstance(a, (list, tuple))), None)
+        dtype = kwargs.get("dtype")
+        if name == "randperm":
+            size = [args[0]]
+        if dtype is None:
+            dtype = torch.int64 if name in ("randint", "randperm") else torch.get_default_dtype()
+        return torch.empty(size, dtype=dtype, device="meta")
+
+
+class Half(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if is_view(func):
+            return func(*args, **kwargs)
+        tensors = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
+        floats = [t for t in tensors if t.dtype in FLOATS]
+        if not any(t.dtype in HALVES for t in floats) or ops.base_name(func) in (
+                "_to_copy", "copy"):
+            return func(*args, **kwargs)
+        narrow = floats[0].dtype if all(t.dtype == floats[0].dtype for t in floats) else None
+        if narrow is None:  # promotion ignores 0-d tensors
+            sized = {t.dtype for t in floats if t.dim() > 0}
+            narrow = sized.pop() if len(sized) == 1 else torch.float32
+
+        def widen(value):
+            if isinstance(value, torch.Tensor) and value.dtype in HALVES:
+                return value.float()
+            return value
+        wide = tree_map(widen, args)
+        out = func(*wide, **tree_map(widen, kwargs))
+        if is_inplace(func):
+            args[0].copy_(wide[0] if out is None else out)
+            return args[0]
+
+        def round_back(value):
+            if isinstance(value, torch.Tensor) and value.dtype == torch.float32:
+                return value.to(narrow)
+            return value
+        if kwargs.get("dtype") is not None:
+            return out
+        return tree_map(round_back, out)
+
+
+_WIDE = {torch.float32: torch.float64, torch.float16: torch.float64, torch.bfloat16: torch.float64,
+         torch.complex64: torch.complex128}
+
+
+class Run64(TorchDispatchMode):
+    def __init__(self, noise_seed=None, watch=True):
+        super().__init__()
+        self.noise = None
+        if noise_seed is not None:
+            self.noise = torch.Generator().manual_seed(noise_seed)
+        self.watch = watch
+        self.operations = []  # (name, inputs, results, shapes, K)
+        self.values = {}  # id -> (tensor, number, K)
+        self.count = 0
+        self.names = set()
+        self.flops = 0
+        self.reduction_max = 1
+        self.integral = True  # so far all operations are sums and products below 2^24
+
+    def argument(self, value):
+        """Numbers an entry argument."""
+        number = self.count
+        self.count += 1
+        if isinstance(value, torch.Tensor):
+            self.values[id(value)] = (value, number, 1)
+        return number
+
+    def reduction_of(self, tensor):
+        known = self.values.get(id(tensor))
+        return known[2] if known else self.reduction_max
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = dict(kwargs or {})
+        name = ops.base_name(func)
+        if name in ops.RANDOM:
+            raise BadFile(
+                f"forward() draws random numbers ({name}), so that it has no single right answer; "
+                "set dropout to 0 or call self.eval() in __init__")
+        if kwargs.get("dtype") in _WIDE:
+            kwargs["dtype"] = _WIDE[kwargs["dtype"]]
+        widened = []
+
+        def widen(value):
+            if isinstance(value, torch.Tensor) and value.dtype in _WIDE:
+                widened.append(value)
+                return value.to(_WIDE[value.dtype])
+            return value
+        if name != "_to_copy" and not is_inplace(func):
+            args = tree_map(widen, args)
+        before = None
+        if self.noise is not None and is_inplace(func) and not is_view(func):
+            before = [a.clone() if i == 0 and isinstance(a, torch.Tensor) else a
+                      for i, a in enumerate(args)]
+        out = func(*args, **kwargs)
+        outs = [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
+        if self.noise is not None and not is_view(func):
+            self.add_noise(name, func, before or args, kwargs, outs)
+        if self.watch:
+            self.record(func, name, args, kwargs, outs)
+        return out
+
+    def add_noise(self, name, func, args, kwargs, outs):
+        if not outs or not (outs[0].is_floating_point() or outs[0].is_complex()):
+            return
+        try:
+            sigmas = ops.sigma(name, func, args, kwargs, outs)
+        except (RuntimeError, TypeError, IndexError, AttributeError, NotImplementedError):
+            sigmas = [ops.U32 * outs[0].abs()]  # an overload with arguments of another form
+        for tensor, sigma in zip(outs, sigmas):
+            if sigma is None or tensor.numel() == 0:
+                continue
+            # Signs rather than normal numbers: the size of the noise is then never small by chance.
+            signs = torch.randint(0, 2, tensor.shape, generator=self.noise).mul_(2).sub_(1)
+            sigma = sigma.nan_to_num(0.0, 0.0, 0.0) if isinstance(sigma, torch.Tensor) else sigma
+            tensor.add_(sigma * signs)
+
+    def record(self, func, name, args, kwargs, outs):
+        if len(self.operations) >= OPS_MAX:
+            raise BadFile(f"forward() runs more than {OPS_MAX} operations", "exhausted")
+        inputs, k_in = [], 1
+        for value in tree_flatten((args, kwargs))[0]:
+            if not isinstance(value, torch.Tensor):
+                continue
+            known = self.values.get(id(value))
+            if known is None:
+                known = self.constant(value)
+            inputs.append(known[1])
+            k_in = max(k_in, known[2])
+        k = 1 if is_view(func) else ops.reduction(name, args, outs)
+        if not is_view(func):
+            self.names.add(name)
+            self.flops += ops.flops(name, args, outs)
+            self.check_integral(name, args, outs, k)
+        self.reduction_max = max(self.reduction_max, k)
+        results = []
+        for tensor in outs:
+            number = self.count
+            self.count += 1
+            results.append(number)
+            self.values[id(tensor)] = (tensor, number, max(k, k_in))
+        self.operations.append((str(func), inputs, results, [list(t.shape) for t in outs], k))
+
+    def constant(self, tensor):
+        """A tensor that neither an argument nor an operation has made."""
+        number = self.count
+        self.count += 1
+        self.operations.append(("constant", [], [number], [list(tensor.shape)], 1))
+        entry = (tensor, number, 1)
+        self.values[id(tensor)] = entry
+        return entry
+
+    def check_integral(self, name, args, outs, k):
+        if not self.integral:
+            return
+        if name not in ops.INTEGRAL:
+            self.integral = False
+            return
+        for tensor in outs:
+            if tensor.is_complex():
+                self.integral = False
+            elif tensor.is_floating_point() and tensor.numel() and "empty" not in name:
+                bound = tensor.abs().max().item()
+                if k > 1:
+                    sizes = [a.abs().max().item() for a in args
+                             if isinstance(a, torch.Tensor) and a.numel()]
+                    bound = max(bound, k * max(sizes, default=0) ** 2)
+                if not bound < INTEGRAL_MAX or not bool((tensor == tensor.round()).all()):
+                    self.integral = False

@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a reference file to the trials of a plan.
+
+quick (9 trials): every shape with the values as written, and the value classes that find most,
+spread over the shapes so that the small ones carry them:
+  nominal  as written; large_mean
+  odd      as written; negative_mean; zero_one
+  prime    as written; small
+  tile     normal
+  one      as written
+full: every shape as written, every class at the nominal and the odd shape, and views (transposed,
+sliced, expanded) at the odd shape.
+
+A class that the reference cannot stand is replaced by the next of its list, or dropped with a
+note."""
+
+import hashlib
+import re
+
+import torch
+
+from . import loader, ops, shapes, truth, values
+from .errors import BadFile
+
+QUICK_BYTES, QUICK_FLOPS = 2 << 20, 4_000_000
+FULL_BYTES, FULL_FLOPS = 32 << 20, 400_000_000
+HARD_BYTES = 512 << 20
+SEEDS_PER_TRIAL = 3
+WRITTEN = "written"
+NOTES_MAX = 64
+
+QUICK_PLAN = [
+    ("nominal", [WRITTEN]), ("nominal", ["large_mean", "offset", "edges"]),
+    ("odd", [WRITTEN]), ("odd", ["negative_mean", "offset", "edges"]),
+    ("odd", ["zero_one", "sparse", "constant"]),
+    ("prime", [WRITTEN]), ("prime", ["small", "constant"]),
+    ("tile", ["normal", WRITTEN]), ("one", [WRITTEN]),
+]
+NOMINAL_PLAN = [
+    ("nominal", [WRITTEN]), ("nominal", ["normal"]), ("nominal", ["large_mean", "offset", "edges"]),
+    ("nominal", ["negative_mean", "offset"]), ("nominal", ["zero_one", "sparse", "constant"]),
+    ("nominal", ["small", "constant"]),
+]
+VIEWS = ["strided", "sliced", "expanded"]
+ALL_CLASSES = ["normal", "uniform", "large_mean", "negative_mean", "offset", "small", "large",
+               "denormal", "sparse", "constant", "zero_one", "special", "edges"]
+
+
+def full_plan():
+    plan = [("nominal", [WRITTEN])] + [(label, [WRITTEN]) for label in shapes.FULL]
+    for label in ("nominal", "odd"):
+        plan += [(label, [name]) for name in ALL_CLASSES]
+    return plan + [(label, ["normal", WRITTEN]) for label in VIEWS]
+
+
+def derive(*parts):
+    text = "/".join(str(p) for p in parts)
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=7).digest(), "little")
+
+
+class Variant:
+    """The file at one set of sizes."""
+
+    def __init__(self, maker, label, sizes):
+        self.maker = maker
+        self.label = label
+        self.sizes = sizes
+        maker.sizes.apply(sizes)
+        self.loaded = maker.source.load()
+        self.scalars, self.not_passed = self.loaded.scalars()
+        self.model_seed = derive(maker.seed, "model", label)
+        self.states = {}
+        self.draws = None
+        self.written = WRITTEN
+        self.names = None
+        self.first = None  # the trial with values as written
+
+    def state(self, integral):
+        if integral not in self.states:
+            self.maker.sizes.apply(self.sizes)
+            model = self.loaded.build(self.model_seed)
+            values.randomise(model, derive(self.model_seed, "parameters"), integral)
+            self.states[integral] = truth.State(model)
+        return self.states[integral]
+
+    def inputs(self, class_name, seed):
+        """(inputs, whether the class changes any)."""
+        self.maker.sizes.apply(self.sizes)
+        mode = values.Values(None if class_name == WRITTEN else class_name, seed, self.draws)
+        with torch.no_grad(), mode:
+            made = self.loaded.inputs(seed)
+        made = [v.detach() if isinstance(v, torch.Tensor) else v for v in made]
+        if self.draws is None:
+            mode.finish(made)
+            self.draws = mode.draws
+            self.written = mode.written_name()
+            self.names = self.loaded.input_names(len(made))
+        return made, mode.changed > 0
+
+
+def as_view(value, label):
+    """The same values in memory that is not dense. What lies between is poison."""
+    if not isinstance(value, torch.Tensor) or value.numel() == 0 or value.dim() == 0:
+        return value
+    poison = float("nan") if value.is_floating_point() else (
+        True if value.dtype == torch.bool else torch.iinfo(value.dtype).max)
+    if label == "strided" and value.dim() >= 2:
+        return value.transpose(-1, -2).contiguous().transpose(-1, -2)
+    if label == "expanded":
+        return value[:1].clone().expand(value.shape)
+    shape = list(value.shape)
+    shape[-1] = 2 * shape[-1] + 1 if value.dim() == 1 else shape[-1] + 5
+    storage = torch.full(shape, poison, dtype=value.dtype)
+    if value.dim() == 1:
+        view = storage[1::2]
+    else:
+        view = storage[..., 3:3 + value.shape[-1]]
+    view.copy_(value)
+    return view
+
+
+class Maker:
+    def __init__(self, request, arenas, stage):
+        self.request = request
+        self.seed = int(request["seed"])
+        self.inputs_arena, self.truth_arena = arenas
+        self.source = loader.Source(request["source"], request["name"], stage)
+        self.half = re.search(r"\bhalf\b|float16|bfloat16", request["source"]) is not None
+        self.notes = []
+        self.variants = {}
+        self.trials = []
+        self.inputs_mutated = False
+        self.nominal_run = None
+        self.nominal_truth = None
+        self.sizes = shapes.Sizes(self.source)
+
+    def note(self, text):
+        if len(self.notes) < NOTES_MAX and text not in self.notes:
+            self.notes.append(text)
+
+    def make(self):
+        quick = self.request["plan"] == "quick"
+        self.choose_nominal(quick)
+        plan = (NOMINAL_PLAN if self.request["nominal_only"]
+                else QUICK_PLAN if quick else full_plan())
+        self.first_trial()
+        for label, classes in plan[1:]:
+            self.add(label, classes)
+        return self.document()
+
+    def choose_nominal(self, quick):
+        budget = (QUICK_BYTES, QUICK_FLOPS) if quick else (FULL_BYTES, FULL_FLOPS)
+        if self.request["nominal_only"]:
+            budget = (HARD_BYTES, 1 << 62)
+        self.nominal, changed, cost = shapes.shrink(self.sizes, *budget)
+        if changed and self.request["nominal_only"]:
+            raise BadFile(f"the nominal sizes need more than {HARD_BYTES >> 20} MiB; they cannot "
+                          "be run here as they are", "exhausted")
+        if cost is not None and cost.bytes > HARD_BYTES:
+            raise BadFile(f"the inputs, parameters and results need {cost.bytes >> 20} MiB, limit "
+                          f"{HARD_BYTES >> 20}, and no size of the file can be made smaller; "
+                          "assign sizes at module level", "exhausted")
+        if changed:
+            self.note_scaled()
+
+    def note_scaled(self):
+        parts = [f"{s.name} {s.nominal} to {self.nominal[s.name]}" for s in self.sizes.slots
+                 if self.nominal[s.name] != s.nominal]
+        self.notes = [n for n in self.notes if not n.startswith("nominal sizes scaled")]
+        self.note("nominal sizes scaled: " + ", ".join(parts))
+
+    def first_trial(self):
+        """The nominal shape as written; it must work. Sizes shrink further when running it shows
+        that it costs too much."""
+        flops_max = QUICK_FLOPS if self.request["plan"] == "quick" else FULL_FLOPS
+        for _ in range(12):
+            variant = Variant(self, "nominal", self.nominal)
+            self.variants["nominal"] = variant
+            made = self.attempt(variant, WRITTEN, must=True)
+            run = made[0].run
+            if run.flops <= flops_max or self.request["nominal_only"]:
+                break
+            largest = max(self.sizes.slots, key=lambda s: self.nominal[s.name], default=None)
+            if largest is None or self.nominal[largest.name] <= 8:
+                break
+            smaller = dict(self.nominal)
+            smaller[largest.name] = shapes.halve(smaller[largest.name])
+            try:
+                self.attempt(Variant(self, "nominal", smaller), WRITTEN, must=True)
+            except BadFile:
+                break
+            self.nominal = smaller
+            self.note_scaled()
+        self.nominal_run = made[0].run
+        self.nominal_truth = made[0]
+        variant.first = made
+        self.store(variant, WRITTEN, made)
+
+    def variant(self, label):
+        """None when no sizes of this label work."""
+        if label in self.variants:
+            return self.variants[label]
+        self.variants[label] = None
+        if label in VIEWS:
+            base = self.variant("odd") or self.variants["nominal"]
+            self.variants[label] = base
+            return base
+        reason = "no size of the file shows in its inputs"
+        for sizes in self.sizes.candidates(label, self.nominal):
+            try:
+                variant = Variant(self, label, sizes)
+                variant.first = self.attempt(variant, WRITTEN)
+            except (BadFile, truth.Rejected) as error:
+                reason = str(error)
+                continue
+            self.variants[label] = variant
+            return variant
+        self.note(f"shape {label} dropped: {reason}")
+        return None
+
+    def add(self, label, classes):
+        variant = self.variant(label)
+        if variant is None:
+            return
+        reason = None
+        for name in classes:
+            if name == variant.written and len(classes) == 1 and label not in VIEWS:
+                return  # there already
+            try:
+                if name == WRITTEN and label not in VIEWS:
+                    made = variant.first
+                else:
+                    made = self.attempt(variant, name, view=label if label in VIEWS else None)
+            except (truth.Rejected, BadFile) as error:
+                reason = reason or f"values {name} at shape {label} dropped: {error}"
+                continue
+            if made is not None:
+                self.store(variant, name, made, label)
+                break
+        if reason:
+            self.note(reason)
+
+    def attempt(self, variant, class_name, must=False, view=None):
+        """(truth, inputs, state, seed), or None when the class does not apply."""
+        if class_name in values.WITH_TIES and self.ties_matter():
+            raise truth.Rejected("the order of equal values is not specified")
+        if class_name == "special" and not self.nominal_run.names <= ops.SPECIAL:
+            raise truth.Rejected("an operation does not define results for infinities and NaN")
+        zero_one = class_name == "zero_one"
+        integral = zero_one and self.nominal_run.names <= ops.INTEGRAL
+        rejected = None
+        for attempt in range(SEEDS_PER_TRIAL):
+            seed = derive(self.seed, variant.label, class_name, attempt)
+            inputs, changed = variant.inputs(class_name, seed)
+            if not changed and class_name != WRITTEN:
+                return None
+            if view:
+                inputs = [as_view(v, view) for v in inputs]
+            state = variant.state(integral)
+            options = {
+                "special": class_name == "special", "zero_one": zero_one, "half": self.half,
+                "scalars": len(variant.scalars),
+                "buffers_at": len(inputs) + len(state.parameters),
+            }
+            try:
+                return truth.compute(self.source, state, inputs, seed, options), inputs, state, seed
+            except truth.Rejected as error:
+                rejected = error
+        if must:
+            raise BadFile(f"running forward() on the inputs of get_inputs(): {rejected}, with "
+                          f"{SEEDS_PER_TRIAL} seeds; such a reference cannot judge a kernel")
+        raise rejected
+
+    def ties_matter(self):
+        return bool(self.nominal_run.names & ops.UNSTABLE) and any(
+            o["dtype"] not in loader.FLOATS for o in self.nominal_truth.outputs)
+
+    def store(self, variant, class_name, made, label=None):
+        result, inputs, state, seed = made
+        self.inputs_mutated = self.inputs_mutated or result.inputs_mutated
+        arguments = [self.pack(v) for v in inputs]
+        arguments += [self.pack(t) for _, t in state.parameters + state.buffers]
+        arguments += [self.pack(v) for _, v in variant.scalars]
+        outputs = []
+        for o in result.outputs:
+            outputs.append({
+                "name": o["name"], "dtype": loader.DTYPES[o["dtype"]],
+                "shape": list(o["y64"].shape), "argument": o["argument"], "k": o["k"],
+                "exact": result.exact, "rows": o["e32"].numel(),
+                "at": self.truth_arena.add(o["y64"]),
+                "e32_at": self.truth_arena.add(o["e32"].double()),
+                "s_at": self.truth_arena.add(o["terms_rms"].double()),
+            })
+        self.trials.append({
+            "shape_label": label or variant.label, "shape_text": self.shape_text(variant, inputs),
+            "value_class": variant.written if class_name == WRITTEN else class_name,
+            "seed": str(seed), "arguments": arguments, "outputs": outputs,
+        })
+
+    def shape_text(self, variant, inputs):
+        parts = []
+        for name, value in zip(variant.names, inputs):
+            shown = list(value.shape) if isinstance(value, torch.Tensor) else value
+            parts.append(f"{name} {shown}")
+        sizes = [f"{s.name}={variant.sizes[s.name]}" for s in self.sizes.slots
+                 if not s.name.isdigit()]
+        return (", ".join(parts) + (f" ({', '.join(sizes)})" if sizes else ""))[:400]
+
+    def pack(self, value):
+        if isinstance(value, torch.Tensor):
+            at, size, strides, offset = self.inputs_arena.add_view(value)
+            return {"t": loader.DTYPES[value.dtype], "shape": list(value.shape),
+                    "strides": strides, "offset": offset, "at": at, "bytes": size}
+        if value is None:
+            return {"n": None}
+        if isinstance(value, bool):
+            return {"b": value}
+        if isinstance(value, int):
+            if not -(1 << 63) <= value < 1 << 63:
+                raise BadFile(f"the argument {value} does not fit into 64 bits")
+            return {"i": value}
+        if isinstance(value, float):
+            return {"r": repr(value)}
+        return {"l": [int(v) for v in value]}
+
+    def document(self):
+        variant = self.variants["nominal"]
+        _, inputs, state, _ = variant.first
+        arguments = [self.declare(n, "input", v) for n, v in zip(variant.names, inputs)]
+        arguments += [self.declare(n, "parameter", t) for n, t in state.parameters]
+        arguments += [self.declare(n, "buffer", t) for n, t in state.buffers]
+        arguments += [self.declare(n, "scalar", v) for n, v in variant.scalars]
+        run = self.nominal_run
+        outputs = [{"name": o["name"], "dtype": loader.DTYPES[o["dtype"]],
+                    "shape": list(o["y64"].shape)} for o in self.nominal_truth.outputs]
+        for name in variant.not_passed:
+            self.note(f"constructor argument {name} is neither a number nor a list of integers and "
+                      "is not passed")
+        for name, _, _ in state.extras:
+            self.note(f"tensor attribute {name} is passed like a buffer")
+        task = {
+            "version": 1, "name": self.request["name"], "source_hash": self.request["source_hash"],
+            "reduction_max": run.reduction_max, "arguments": arguments,
+            "trace": [{"op": o[0], "inputs": o[1], "results": o[2], "shapes": o[3], "k": o[4]}
+                      for o in run.operations],
+            "outputs": outputs,
+        }
+        return {"version": 1, "task": task, "trials": self.trials, "notes": self.notes,
+                "inputs_mutated": self.inputs_mutated}
+
+    @staticmethod
+    def declare(name, origin, value):
+        if isinstance(value, torch.Tensor):
+            return {"name": name, "origin": origin, "dtype": loader.DTYPES[value.dtype],
+                    "shape": list(value.shape), "value": None}
+        dtype = "bool" if isinstance(value, bool) else "f64" if isinstance(value, float) else "i64"
+        if isinstance(value, float) and value - value != 0:
+            value = repr(value)  # JSON has no infinities
+        return {"name": name, "origin": origin, "dtype": dtype, "shape": [], "value": value}

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The right answer of one trial, how far fp32 itself is from it, and whether the trial is fit to
+judge anybody.
+
+  y64        the reference with every float in fp64
+  e32        largest error of the reference in its own precision, per row of the output
+  terms_rms  S, per row: rounding noise of serial sums and exp-based functions is added to every
+             operation (ops.sigma) and carried through to the output; S is that deviation in units
+             of u K / 2.4, which for a plain sum of K terms is the RMS of the terms
+"""
+
+import copy
+import math
+
+import torch
+
+from . import loader, ops
+from .errors import BadFile
+from .precision import Half, Run64
+
+NOISE_RUNS = 2
+NOISE_RUNS_SMALL = 4  # outputs of a few elements: a single draw says little
+SMALL_NUMEL = 64
+ROW_SHORT = 8  # rows so short are judged together with the others
+ERROR_MAX = {torch.float64: 1e-6, torch.float32: 1e-3, torch.float16: 0.05, torch.bfloat16: 0.1}
+NOISE_MAX = 1e-2
+IGNORED_BUFFERS = ("num_batches_tracked",)
+
+
+class Rejected(Exception):
+    """The trial would judge by chance; the text says why."""
+
+
+class State:
+    """A model with its fp64 twin. Plain tensor attributes count as buffers: a kernel could not get
+    at them otherwise."""
+
+    def __init__(self, model):
+        self.model = model
+        self.wide = None
+        self.parameters = [(n, p.data) for n, p in model.named_parameters()]
+        self.extras = _plain_tensors(model)
+        self.buffers = list(model.named_buffers()) + [
+            (n, getattr(m, a)) for n, m, a in self.extras]
+        for name, value in self.parameters + self.buffers:
+            loader.check_value(f"parameter or buffer {name}", value)
+        self.half = any(t.dtype in loader.HALVES for _, t in self.parameters + self.buffers)
+
+    def make_wide(self):
+        if self.wide is None:
+            try:
+                wide = copy.deepcopy(self.model)
+            except Exception as error:  # the model may refuse in any way
+                raise BadFile(f"copying the model: {type(error).__name__}: {error}") from None
+            wide.double()
+            for module in wide.modules():
+                for key, value in list(vars(module).items()):
+                    if isinstance(value, torch.Tensor) and value.dtype in loader.FLOATS:
+                        setattr(module, key, value.double())
+            self.wide = wide
+        return self.wide
+
+
+def _plain_tensors(model):
+    found = []
+    for prefix, module in model.named_modules():
+        for key, value in vars(module).items():
+            if isinstance(value, torch.Tensor):
+                found.append((f"{prefix}.{key}" if prefix else key, module, key))
+    return found
+
+
+def _buffers_of(model):
+    return [b for _, b in model.named_buffers()] + [
+        getattr(m, a) for _, m, a in _plain_tensors(model)]
+
+
+def same(a, b):
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    equal = a == b
+    if a.is_floating_point():
+        equal = equal | ((a != a) & (b != b))
+    return bool(equal.all())
+
+
+def _copies(values, dtype=None):
+    out = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            value = value.detach().clone()
+            if dtype is not None and value.dtype in loader.FLOATS:
+                value = value.to(dtype)
+        out.append(value)
+    return out
+
+
+class Pass:
+    """One forward pass: results, buffers afterwards, inputs afterwards."""
+
+    def __init__(self, source, model, inputs, mode):
+        buffers = _buffers_of(model)
+        saved = [b.clone() for b in buffers]
+
+        def run():
+            with torch.no_grad():
+                if mode is None:
+                    return model(*inputs)
+                with mode:
+                    return model(*inputs)
+        value = source.guarded(loader.Stage.FORWARD, "running forward()", run)
+        self.results = [(n, t.detach()) for n, t in loader.outputs_of(value)]
+        self.results = [(n, t.clone()) for n, t in self.results] if mode is None else self.results
+        after = _buffers_of(model)
+        self.buffers = [b.clone() for b in after]
+        self.inputs = inputs
+        with torch.no_grad():
+            for buffer, old in zip(after, saved):
+                if buffer.shape == old.shape:
+                    buffer.copy_(old)
+        self.before = saved
+
+
+class Truth:
+    """outputs: [(name, dtype, y64, e32, terms_rms, K, argument index or -1)]."""
+
+    def __init__(self):
+        self.outputs = []
+        self.run = None
+        self.exact = False
+        self.inputs_mutated = False
+        self.worst = 0.0
+
+
+def compute(source, state, inputs, seed, options):
+    """options: special (non-finite values are wanted), zero_one, half, arguments (index of the
+    first buffer in the argument list), strict."""
+    narrow = _copies(inputs)
+    half = options["half"] or state.half or any(
+        isinstance(v, torch.Tensor) and v.dtype in loader.HALVES for v in inputs)
+    first = Pass(source, state.model, narrow, Half() if half else None)
+    wide_model = state.make_wide()
+    previous = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        wide = _copies(inputs, torch.float64)
+        run = Run64()
+        for value in wide:
+            run.argument(value)
+        for _, value in wide_model.named_parameters():
+            run.argument(value)
+        for value in _buffers_of(wide_model):
+            run.argument(value)
+        for _ in range(options["scalars"]):
+            run.argument(None)
+        exact = Pass(source, wide_model, wide, run)
+        truth = Truth()
+        truth.run = run
+        truth.inputs_mutated = any(
+            isinstance(a, torch.Tensor) and not same(a, b) for a, b in zip(inputs, narrow))
+        pairs = _pair(first, exact, state, options["buffers_at"])
+        total = sum(y.numel() for _, _, y, _, _ in pairs)
+        count = NOISE_RUNS_SMALL if total < SMALL_NUMEL else NOISE_RUNS
+        noisy = []
+        for i in range(count):
+            mode = Run64(noise_seed=seed + 1 + i, watch=False)
+            once = Pass(source, wide_model, _copies(inputs, torch.float64), mode)
+            noisy.append(_pair(first, once, state, options["buffers_at"]))
+    finally:
+        torch.set_default_dtype(previous)
+    for index, (name, narrow_y, y64, argument, tensor) in enumerate(pairs):
+        others = [p[index][2] for p in noisy]
+        _judge(truth, options, (name, narrow_y, y64, argument),
+               others, run.reduction_of(tensor))
+    truth.exact = options["zero_one"] and run.integral and all(
+        _integral(v) for v in list(inputs) + [t for _, t in state.parameters + state.buffers]) and (
+        all(_representable(o) for o in truth.outputs))
+    return truth
+
+
+def _integral(value):
+    if isinstance(value, torch.Tensor) and value.is_floating_point():
+        wide = value.double()
+        return bool((wide == wide.round()).all())
+    return not isinstance(value, float) or value == int(value)
+
+
+def _representable(output):
+    dtype, y64 = output["dtype"], output["y64"]
+    return dtype not in loader.FLOATS or bool((y64.to(dtype).double() == y64).all())
+
+
+def _pair(first, second, state, buffers_at):
+    """[(name, result in own precision, other result, argument, the tensor as the run knows it)]."""
+    if len(first.results) != len(second.results):
+        raise BadFile("forward() returns another number of tensors in fp64 than in its own "
+                      "precision")
+    pairs = [(n, a, b, -1, b) for (n, a), (_, b) in zip(first.results, second.results)]
+    names = [n for n, _ in state.buffers]
+    for i, name in enumerate(names):
+        if name.split(".")[-1] in IGNORED_BUFFERS or same(first.before[i], first.buffers[i]):
+            continue
+        pairs.append((name, first.buffers[i], second.buffers[i], buffers_at + i,
+                      second.buffers[i]))
+    for name, a, b, _, _ in pairs:
+        if a.shape != b.shape:
+            raise BadFile(f"output {name} has shape {list(a.shape)} in one run and "
+                          f"{list(b.shape)} in another; shapes must not depend on rounding")
+    return pairs
+
+
+def _rows(tensor):
+    """As [rows, elements of a row]."""
+    last = tensor.shape[-1] if tensor.dim() else 1
+    return tensor.reshape(-1, last) if tensor.numel() else tensor.reshape(0, 1)
+
+
+def _judge(truth, options, output, noisy, k):
+    name, narrow, y64, argument = output
+    entry = {"name": name, "dtype": narrow.dtype, "argument": argument, "k": k,
+             "e32": torch.zeros(0), "terms_rms": torch.zeros(0)}
+    truth.outputs.append(entry)
+    if narrow.dtype not in loader.FLOATS:
+        entry["y64"] = narrow.to(torch.int64)
+        exact = y64.to(torch.int64) if y64.dtype not in loader.FLOATS else None
+        if exact is None or not same(exact, entry["y64"]):
+            raise Rejected("integer results depend on rounding")
+        if any(not same(n.to(torch.int64), exact) for n in noisy):
+            raise Rejected("near ties: integer results depend on the order of summation")
+        return
+    y64 = y64.double()
+    entry["y64"] = y64
+    if y64.numel() == 0:
+        return
+    finite = torch.isfinite(y64)
+    if not bool(finite.all()):
+        if not options["special"]:
+            raise Rejected("the result is not finite")
+        wide = narrow.double()
+        agree = torch.where(finite, torch.isfinite(wide),
+                            (wide == y64) | (torch.isnan(wide) & torch.isnan(y64)))
+        if not bool(agree.all()):
+            raise Rejected("infinities and NaN come out differently in fp32 and fp64")
+    error = torch.where(finite, (narrow.double() - y64).abs(), torch.zeros_like(y64))
+    if not bool(torch.isfinite(error).all()):
+        raise Rejected("the reference overflows in its own precision")
+    entry["e32"] = _rows(error).amax(1)
+    deviation = torch.zeros_like(y64)
+    for other in noisy:
+        difference = torch.where(finite, (other.double() - y64).abs(), torch.zeros_like(y64))
+        deviation = deviation + difference.nan_to_num(0.0, 0.0, 0.0) ** 2
+    deviation = (deviation / max(len(noisy), 1)).sqrt()
+    row = _rows(deviation)
+    level = torch.maximum(row.amax(1), 2 * (row * row).mean(1).sqrt())
+    if row.shape[1] < ROW_SHORT and row.shape[0] >= ROW_SHORT:
+        level = torch.maximum(level, level.median())
+    entry["terms_rms"] = level * 2.4 / (ops.U32 * k)
+    rms = math.sqrt(float((torch.where(finite, y64, torch.zeros_like(y64)) ** 2).sum())
+                    / max(int(finite.sum()), 1))
+    worst = float(error.max())
+    truth.worst = max(truth.worst, worst / rms if rms > 0 else 0.0)
+    if worst > ERROR_MAX[narrow.dtype] * rms and worst > 1e-30:
+        raise Rejected(f"the reference's own error is {worst:.1e} at results of {rms:.1e}")
+    if narrow.dtype == torch.float32 and float(level.max()) > NOISE_MAX * rms and rms > 1e-30:
+        raise Rejected("the result depends on the order of summation too much")
