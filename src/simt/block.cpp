@@ -133,8 +133,16 @@ Split* BlockRun::NewSplit(Frame* frame, uint32_t pc) {
 void BlockRun::FreeSplit(Split* split) { free_splits_.push_back(split); }
 
 void BlockRun::Tighten(Split& s) {
-  while (s.lo < s.hi && s.mask[static_cast<size_t>(s.lo)] == 0) ++s.lo;
-  while (s.hi > s.lo && s.mask[static_cast<size_t>(s.hi - 1)] == 0) --s.hi;
+  const uint8_t* m = s.mask.data();
+  auto eight = [&](int at) {
+    uint64_t v;
+    std::memcpy(&v, m + at, 8);
+    return v;
+  };
+  while (s.hi - s.lo >= 8 && eight(s.lo) == 0) s.lo += 8;
+  while (s.lo < s.hi && m[s.lo] == 0) ++s.lo;
+  while (s.hi - s.lo >= 8 && eight(s.hi - 8) == 0) s.hi -= 8;
+  while (s.hi > s.lo && m[s.hi - 1] == 0) --s.hi;
 }
 
 void BlockRun::AddReady(Split* s) {

@@ -93,32 +93,19 @@ void BlockRun::NoteShared(const Target& t, int lo, int n, uint32_t size, Access 
   const bool even = (size & (size - 1)) == 0 && size >> shared_shadow_.granule_log2() <= 16;
   shared_shadow_.Begin(sync_, line);
   for (int i = 0; i < n; i += kChunk) {
-    const int count = std::min(kChunk, n - i);
-    uint64_t first = p.first;
-    uint8_t kind = Pattern::kSame8;
-    if (p.shape == Pattern::Shape::kRun) {
-      first += static_cast<uint64_t>(i) * size;
-      kind = Pattern::kRun8;
-    } else if (p.shape == Pattern::Shape::kChunks) {
-      first = p.At(i);
-      kind = p.chunk[i / kChunk];
+    if (even) {
+      i = write ? shared_shadow_.Chunks<true>(p, i, n, base, size, lo, copy)
+                : shared_shadow_.Chunks<false>(p, i, n, base, size, lo, copy);
     }
-    if (count == kChunk && kind != Pattern::kGather && even) {
-      const size_t at = first - base;
-      if (kind == Pattern::kRun8 ? write ? shared_shadow_.WriteRun8(at, size, lo + i)
-                                         : shared_shadow_.ReadRun8(at, size, lo + i, copy)
-                                 : !write && shared_shadow_.ReadSame8(at, size, lo + i, copy))
-        continue;
-    }
-    for (int k = 0; k < count; ++k) {
-      uint64_t address = p.shape == Pattern::Shape::kChunks ? p.At(i + k)
-                         : p.shape == Pattern::Shape::kSame
-                             ? first
-                             : first + static_cast<uint64_t>(k) * size;
-      const int lane = lo + i + k;
-      if (!(write ? shared_shadow_.WriteOne(address - base, size, lane)
-                  : shared_shadow_.ReadOne(address - base, size, lane, copy)))
-        Note(t, lane, address, size, access, false, copy, line);
+    const int end = std::min(n, i + kChunk);
+    for (int k = i; k < end; ++k) {
+      const uint64_t address = p.shape == Pattern::Shape::kChunks ? p.At(k)
+                               : p.shape == Pattern::Shape::kSame
+                                   ? p.first
+                                   : p.first + static_cast<uint64_t>(k) * size;
+      if (!(write ? shared_shadow_.WriteOne(address - base, size, lo + k)
+                  : shared_shadow_.ReadOne(address - base, size, lo + k, copy)))
+        Note(t, lo + k, address, size, access, false, copy, line);
     }
   }
 }

@@ -32,8 +32,21 @@ struct [[gnu::packed, gnu::may_alias]] Loose {
   T v;
 };
 
-template <class T>
-void GatherAs(const Pattern& p, int n, int components, uint8_t* const* dst) {
+// Addresses with everything in locals, which stores through T cannot touch.
+struct ByIndex {
+  const int32_t* index;
+  uint64_t base, scale;
+  uint64_t operator()(int i) const {
+    return base + static_cast<uint64_t>(int64_t{index[i]}) * scale;
+  }
+};
+struct ByAddress {
+  const uint64_t* address;
+  uint64_t operator()(int i) const { return address[i]; }
+};
+
+template <class T, class Where>
+void GatherAs(const Pattern& p, Where where, int n, int components, uint8_t* const* dst) {
   auto out = [&](int c, int i) { return reinterpret_cast<T*>(dst[c]) + i; };
   auto in = [](uint64_t address) { return reinterpret_cast<const Loose<T>*>(address); };
   if (p.shape == Pattern::Shape::kRun) {
@@ -49,9 +62,30 @@ void GatherAs(const Pattern& p, int n, int components, uint8_t* const* dst) {
     }
     return;
   }
+  if (components == 1 && sizeof(T) == 4) {
+    // The commonest by far.
+    auto* to = reinterpret_cast<uint32_t*>(dst[0]);
+    const uint8_t* chunk = p.chunk;
+    for (int i = 0; i < n; i += kChunk, to += kChunk) {
+      const uint8_t kind = *chunk++;
+      auto* first = reinterpret_cast<const Loose<uint32_t>*>(where(i));
+      if (kind != Pattern::kGather) {
+        __m256i v = kind == Pattern::kRun8 ? Load8(first)
+                                           : _mm256_set1_epi32(static_cast<int32_t>(first->v));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), v);
+        continue;
+      }
+      const int count = std::min(kChunk, n - i);
+      uint32_t v[kChunk];
+      for (int k = 0; k < count; ++k)
+        v[k] = reinterpret_cast<const Loose<uint32_t>*>(where(i + k))->v;
+      std::memcpy(to, v, static_cast<size_t>(count) * 4);
+    }
+    return;
+  }
   for (int i = 0; i < n; i += kChunk) {
     uint8_t kind = p.chunk[i / kChunk];
-    const Loose<T>* first = in(p.At(i));
+    const Loose<T>* first = in(where(i));
     if (kind == Pattern::kRun8) {
       if (components == 1) {
         std::memcpy(out(0, i), first, kChunk * sizeof(T));
@@ -68,12 +102,20 @@ void GatherAs(const Pattern& p, int n, int components, uint8_t* const* dst) {
     } else {
       int count = std::min(kChunk, n - i);
       const Loose<T>* at[kChunk];
-      for (int k = 0; k < count; ++k) at[k] = in(p.At(i + k));
+      for (int k = 0; k < count; ++k) at[k] = in(where(i + k));
       for (int c = 0; c < components; ++c) {
         for (int k = 0; k < count; ++k) out(c, i)[k] = at[k][c].v;
       }
     }
   }
+}
+
+template <class T>
+void GatherBy(const Pattern& p, int n, int components, uint8_t* const* dst) {
+  if (p.index != nullptr)
+    GatherAs<T>(p, ByIndex{p.index, p.base, p.scale}, n, components, dst);
+  else
+    GatherAs<T>(p, ByAddress{p.address}, n, components, dst);
 }
 
 template <class T>
@@ -206,10 +248,10 @@ bool ClassifyAddress(Pattern& p, const uint64_t* v, int n, uint64_t low, uint64_
 
 void Gather(const Pattern& p, int n, int size, int components, uint8_t* const* dst) {
   switch (size) {
-    case 1: return GatherAs<uint8_t>(p, n, components, dst);
-    case 2: return GatherAs<uint16_t>(p, n, components, dst);
-    case 4: return GatherAs<uint32_t>(p, n, components, dst);
-    default: return GatherAs<uint64_t>(p, n, components, dst);
+    case 1: return GatherBy<uint8_t>(p, n, components, dst);
+    case 2: return GatherBy<uint16_t>(p, n, components, dst);
+    case 4: return GatherBy<uint32_t>(p, n, components, dst);
+    default: return GatherBy<uint64_t>(p, n, components, dst);
   }
 }
 

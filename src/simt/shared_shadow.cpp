@@ -163,6 +163,66 @@ bool SharedShadow::ReadSame8(size_t at, uint32_t bytes, int first_lane, bool cop
   return true;
 }
 
+// Runs of one granule per lane and single places, which is nearly everything; the rest goes to the
+// functions for one chunk.
+template <bool kWrite>
+int SharedShadow::Chunks(const Pattern& p, int from, int n, uint64_t base, uint32_t bytes, int lo,
+                         bool copy) {
+  const bool narrow = bytes >> granule_log2_ == 1;
+  const int log2 = granule_log2_;
+  int32_t* const writes = write_.data();
+  int32_t* const reads = read_.data();
+  const __m256i phase = _mm256_set1_epi32(phase_), who = _mm256_set1_epi32(kWho),
+                before = _mm256_set1_epi32(phase_ - 1),
+                block = _mm256_set1_epi32(kWrite || copy ? 0 : block_),
+                key = _mm256_set1_epi32(key_), lane = _mm256_set1_epi32(kLane),
+                alone = _mm256_set1_epi32(kLane | kSeveral),
+                crowd = _mm256_set1_epi32(key_ | kSeveral | kSeveralWarps);
+  const bool runs = p.shape == Pattern::Shape::kRun, same = p.shape == Pattern::Shape::kSame;
+  const uint64_t step = runs ? uint64_t{bytes} * kChunk : 0;
+  uint64_t at = p.first - base + step * static_cast<uint64_t>(from / kChunk);
+  for (int i = from; i + kChunk <= n; i += kChunk, at += step) {
+    uint8_t kind = runs ? Pattern::kRun8 : Pattern::kSame8;
+    if (!runs && !same) {
+      kind = p.chunk[i / kChunk];
+      if (kind == Pattern::kGather) return i;
+      at = p.At(i) - base;
+    }
+    if (kind == Pattern::kSame8) {
+      if (kWrite || !ReadSame8(at, bytes, lo + i, copy)) return i;
+      continue;
+    }
+    if (!narrow) {
+      if (!(kWrite ? WriteRun8(at, bytes, lo + i) : ReadRun8(at, bytes, lo + i, copy))) return i;
+      continue;
+    }
+    const size_t cell = at >> log2;
+    const __m256i w = Load8(writes + cell), r = Load8(reads + cell);
+    const __m256i lanes = Lanes8(lo + i, 0, 0);
+    const __m256i mine = _mm256_cmpeq_epi32(_mm256_and_si256(w, who), lanes);
+    __m256i bad = _mm256_or_si256(_mm256_andnot_si256(mine, _mm256_cmpgt_epi32(w, before)),
+                                  _mm256_cmpgt_epi32(block, w));
+    if constexpr (kWrite) {
+      const __m256i self = _mm256_cmpeq_epi32(_mm256_and_si256(r, who), lanes);
+      bad = _mm256_or_si256(bad, _mm256_andnot_si256(self, _mm256_cmpgt_epi32(r, before)));
+      if (Any(bad)) return i;
+      Store8(writes + cell, _mm256_or_si256(key, lanes));
+    } else {
+      if (Any(bad)) return i;
+      if (!Any(_mm256_xor_si256(_mm256_andnot_si256(lane, r), crowd))) continue;
+      const __m256i free = _mm256_or_si256(_mm256_cmpeq_epi32(_mm256_and_si256(r, alone), lanes),
+                                           _mm256_cmpgt_epi32(phase, r));
+      if (_mm256_movemask_epi8(free) == -1)
+        Store8(reads + cell, _mm256_or_si256(key, lanes));
+      else if (!ReadRun8(at, bytes, lo + i, copy))
+        return i;
+    }
+  }
+  return n - n % kChunk > from ? n - n % kChunk : from;
+}
+template int SharedShadow::Chunks<false>(const Pattern&, int, int, uint64_t, uint32_t, int, bool);
+template int SharedShadow::Chunks<true>(const Pattern&, int, int, uint64_t, uint32_t, int, bool);
+
 bool SharedShadow::ReadOne(size_t at, uint32_t bytes, int lane, bool copy) {
   size_t first = at >> granule_log2_, end = (at + bytes) >> granule_log2_;
   const int32_t block = copy ? 0 : block_;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "simt/pattern.h"
 #include "simt/shadow.h"
 
 namespace kuafu::simt {
@@ -24,6 +25,10 @@ class SharedShadow {
   void Begin(const BlockSync& sync, uint32_t line);
   int granule_log2() const { return granule_log2_; }
 
+  // Whole chunks of the pattern's accesses, lanes lo + i, i from `from`, which starts a chunk.
+  // Returns the first lane not recorded: n, the rest of n, or a chunk whose lanes need One.
+  template <bool kWrite>
+  int Chunks(const Pattern& p, int from, int n, uint64_t base, uint32_t bytes, int lo, bool copy);
   // Eight lanes, lane first_lane + i at byte `at + i * bytes`, or all at byte `at`. True: recorded,
   // nothing is wrong. False: nothing was changed; each lane needs One, or Touch and Written.
   bool ReadRun8(size_t at, uint32_t bytes, int first_lane, bool copy);
