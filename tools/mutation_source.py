@@ -2,8 +2,8 @@
 """A tokenizer for CUDA sources, and the little structure that mutation operators need: which
 token belongs to device code and which to the host's, where brackets and statements end.
 
-Tokens, not a syntax tree, so that it needs nothing but the standard library. The corpus is formatted
-by clang-format, which is why a binary `<` can be told from a template's by its spaces.
+Tokens, not a syntax tree, so that it needs nothing but the standard library. The corpus is
+formatted by clang-format, which is why a binary `<` can be told from a template's by its spaces.
 """
 
 import dataclasses

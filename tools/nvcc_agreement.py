@@ -90,7 +90,8 @@ def brace_lost(s):
 
 @breakage
 def type_misspelt(s):
-    return swap(s, first(s, lambda i, t: t.region == "device" and t.text in ("float", "int")), "flot")
+    return swap(s, first(s, lambda i, t: t.region == "device" and t.text in ("float", "int")),
+                "flot")
 
 
 @breakage
@@ -314,8 +315,8 @@ def summarise(rows, explained):
 
 def markdown(summary):
     columns = ["both accept", "both reject", "only kuafu accepts", "only nvcc accepts"]
-    out = [f"{summary['agree']} of {summary['sources']} sources: kuafu-compiler and nvcc agree.", "",
-           "| group | " + " | ".join(columns) + " |", "|---|---:|---:|---:|---:|"]
+    out = [f"{summary['agree']} of {summary['sources']} sources: kuafu-compiler and nvcc agree.",
+           "", "| group | " + " | ".join(columns) + " |", "|---|---:|---:|---:|---:|"]
     for group, counts in summary["groups"].items():
         out.append(f"| {group} | " + " | ".join(str(counts.get(c, 0)) for c in columns) + " |")
     for row in summary["disagreements"]:
