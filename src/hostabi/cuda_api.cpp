@@ -133,7 +133,7 @@ KUAFU_API(int, MallocManaged, (void** out, size_t bytes, unsigned)) {
 }
 KUAFU_API(int, Free, (void* p)) {
   if (p == nullptr) return abi::kSuccess;
-  return Current().memory().Free(p).ok() ? abi::kSuccess : Fail(abi::kInvalidValue);
+  return Current().FreeDevice(p) ? abi::kSuccess : Fail(abi::kInvalidValue);
 }
 KUAFU_API(int, FreeAsync, (void* p, void*)) { return cudaFree(p); }
 KUAFU_API(int, MallocHost, (void** out, size_t bytes)) {

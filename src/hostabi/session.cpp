@@ -8,6 +8,9 @@
 #include <cstring>
 #include <utility>
 
+#include "hostabi/tensor_state.h"
+#include "hostabi/tensors.h"
+
 namespace kuafu::hostabi {
 namespace {
 
@@ -30,7 +33,8 @@ Session& Current() {
 }
 
 Session::Session(const SessionOptions& options)
-    : options_(options), memory_(options.memory_bytes) {}
+    : options_(options), memory_(options.memory_bytes), tensors_(std::make_unique<TensorState>()) {}
+Session::~Session() = default;
 
 Status Session::LoadModule(std::span<const uint8_t> bytes) {
   KUAFU_TRY(isa::Module module, isa::Read(bytes));
@@ -46,8 +50,84 @@ void Session::RegisterSymbols(std::span<const SymbolEntry> symbols) {
   for (const SymbolEntry& s : symbols) symbols_[s.shadow] = s.name;
 }
 
-void Session::AddFinding(simt::Finding finding) {
-  if (findings_.size() < simt::kMaxFindings) findings_.push_back(std::move(finding));
+void Session::AddFinding(simt::Finding finding, HostDefect host) {
+  if (findings_.size() >= simt::kMaxFindings) return;
+  const bool known = std::any_of(findings_.begin(), findings_.end(), [&](const Finding& other) {
+    return other.kind == finding.kind && other.host == host && other.kernel == finding.kernel &&
+           other.line.line == finding.line.line && other.line.column == finding.line.column &&
+           other.other_line.line == finding.other_line.line &&
+           (finding.line.line != 0 || other.message == finding.message);
+  });
+  if (!known) findings_.push_back({std::move(finding), host});
+}
+
+std::string_view KindName(const Finding& finding) {
+  switch (finding.host) {
+    case HostDefect::kNone: return simt::KindName(finding.kind);
+    case HostDefect::kOverrun: return "host_overrun";
+    case HostDefect::kStreamOrder: return "stream_order";
+  }
+  return "unknown";
+}
+
+std::string Describe(const Finding& finding) {
+  if (finding.host == HostDefect::kNone) return simt::Describe(finding);
+  std::string text =
+      finding.file.empty() ? "" : finding.file + ":" + std::to_string(finding.line.line) + ": ";
+  text += std::string(KindName(finding)) + ": " + finding.message;
+  if (!finding.kernel.empty()) text += " in " + finding.kernel;
+  return text;
+}
+
+void Session::Begin(uint64_t order_seed) {
+  options_.order_seed = order_seed;
+  findings_.clear();
+  counters = {};
+  printf_output.clear();
+  last_error = kSuccess;
+}
+
+void Session::CheckRedZone(uint32_t id) {
+  if (memory_.RedZonesIntact(id)) return;
+  const simt::Allocation* a = memory_.Get(id);
+  AddFinding({.kind = simt::Finding::Kind::kOob,
+              .message = "host code wrote beyond " + a->name + " of " + std::to_string(a->bytes) +
+                         " bytes",
+              .address = a->base,
+              .allocation = a->name},
+             HostDefect::kOverrun);
+  auto* start = static_cast<uint8_t*>(a->storage);
+  auto* base = reinterpret_cast<uint8_t*>(a->base);
+  std::memset(start, simt::Memory::kRedZoneByte, static_cast<size_t>(base - start));
+  std::memset(base + a->bytes, simt::Memory::kRedZoneByte,
+              static_cast<size_t>(start + a->storage_bytes - (base + a->bytes)));
+}
+
+void Session::CheckRedZones() {
+  for (uint32_t id = 1; memory_.Get(id) != nullptr; ++id) {
+    if (memory_.Get(id)->live) CheckRedZone(id);
+  }
+}
+
+bool Session::FreeDevice(void* pointer) {
+  const uint32_t id = memory_.IdOf(reinterpret_cast<uint64_t>(pointer));
+  if (id != 0 && memory_.Get(id)->live) CheckRedZone(id);
+  return memory_.Free(pointer).ok();
+}
+
+bool Session::has_float_atomics() const {
+  if (program_ == nullptr) return false;
+  for (const isa::Function& f : program_->module().functions) {
+    for (const isa::Inst& inst : f.code) {
+      // Compare-and-swap is how atomics that the language lacks are written.
+      if (inst.op == isa::Op::kAtomicCas) return true;
+      if (inst.op != isa::Op::kAtomicRmw) continue;
+      const auto op = static_cast<isa::AtomicOp>(inst.extra & 0xff);
+      if (op == isa::AtomicOp::kFAdd || op == isa::AtomicOp::kFMin || op == isa::AtomicOp::kFMax)
+        return true;
+    }
+  }
+  return false;
 }
 
 int Session::SetSharedOptIn(const void* stub, int64_t bytes) {
@@ -92,7 +172,10 @@ int Session::Launch(const void* stub, simt::Dim3 grid, simt::Dim3 block, void** 
   launch.warp_width = options_.warp_width;
   launch.order_seed = options_.order_seed;
   launch.sanitize = options_.sanitize;
-  launch.max_dispatches = options_.max_dispatches;
+  // The budget is that of the whole call, however many launches it makes.
+  launch.max_dispatches = options_.max_dispatches > counters.dispatches
+                              ? options_.max_dispatches - counters.dispatches
+                              : 1;
   launch.strict_exit = profile.musa;
   launch.max_threads_per_block = static_cast<uint32_t>(profile.threads_per_block_max);
   launch.shared_bytes_per_block =

@@ -18,6 +18,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -53,9 +54,22 @@ struct SymbolEntry {
   uint64_t bytes;
 };
 
+// Defects of host code, which the simulator has no kinds for.
+enum class HostDefect : uint8_t { kNone, kOverrun, kStreamOrder };
+struct Finding : simt::Finding {
+  HostDefect host = HostDefect::kNone;  // if set, `kind` means nothing
+};
+std::string_view KindName(const Finding& finding);  // "oob", "host_overrun", "stream_order", ...
+std::string Describe(const Finding& finding);       // one line for people
+
+struct TensorState;  // tensor_state.h
+
 class Session {
  public:
   explicit Session(const SessionOptions& options);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
   Status LoadModule(std::span<const uint8_t> bytes);
   // The rows are copied; names must name kernels and variables of the module.
   void RegisterKernels(std::span<const KernelEntry> kernels);
@@ -68,10 +82,25 @@ class Session {
   // nullptr if the shadow is no device variable.
   void* SymbolAddress(const void* shadow, size_t* bytes) const;
 
+  // Starts another call of the candidate: forgets findings, counters and printf output. Memory,
+  // device variables and the candidate's own state stay, as between two calls in one process.
+  void Begin(uint64_t order_seed);
+  // Until nothing that was queued is left, as cudaDeviceSynchronize.
+  void Synchronize() {}
+  // Reports red zones that host code wrote over, and mends them so that each is reported once.
+  void CheckRedZones();
+  // As cudaFree, with a last look at the red zones. False if no allocation starts there.
+  bool FreeDevice(void* pointer);
+
   simt::Memory& memory() { return memory_; }
+  TensorState& tensors() { return *tensors_; }
   const SessionOptions& options() const { return options_; }
-  const std::vector<simt::Finding>& findings() const { return findings_; }
-  void AddFinding(simt::Finding finding);
+  const std::vector<Finding>& findings() const { return findings_; }
+  // Once per defect: the same kind at the same place again is dropped.
+  void AddFinding(simt::Finding finding, HostDefect host = HostDefect::kNone);
+  // Whether the module adds, or takes extremes of, floating-point numbers atomically, or may do so
+  // by compare-and-swap: the result then depends on the order of the threads.
+  bool has_float_atomics() const;
   // True once a kernel failed so that going on makes no sense (timeout, deadlock).
   bool stopped() const { return stopped_; }
   Counters counters;
@@ -88,8 +117,11 @@ class Session {
   std::unique_ptr<simt::Program> program_;
   std::map<const void*, Kernel> kernels_;
   std::map<const void*, std::string> symbols_;
-  std::vector<simt::Finding> findings_;
+  std::vector<Finding> findings_;
   bool stopped_ = false;
+  std::unique_ptr<TensorState> tensors_;  // last: its tensors are freed into memory_
+
+  void CheckRedZone(uint32_t id);
 };
 
 void SetCurrent(Session* session);

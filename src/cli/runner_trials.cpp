@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+// The runner's mode for `verify`: loads one candidate, then calls its entry function once for each
+// trial and order seed, with fresh copies of the inputs. One request frame comes in on descriptor 3
+// with the device module, the shared object and the inputs; one answer frame per call goes out,
+// then
+// {"done": true}. A process that ends before that was brought down by the candidate.
+//
+// Everything from dlopen on runs in the sandbox, and every answer is bounded, but the candidate
+// shares this address space: the parent must treat what it reads as the candidate's word.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/runner.h"
+#include "cli/runner_request.h"
+#include "hostabi/tensors.h"
+#include "os/channel.h"
+#include "os/memfd.h"
+#include "os/sandbox.h"
+
+namespace kuafu::runner {
+namespace {
+
+constexpr int kChannelFd = 3;
+constexpr int32_t kResultsMax = 64;
+constexpr int kErrorBytesMax = 4096;
+constexpr size_t kPrintfBytesMax = 4096;
+constexpr uint64_t kOutputAlign = 64;
+constexpr int64_t kSendMs = 60'000;
+
+using Entry = void (*)(KuafuCall*);
+
+// A tensor whose content goes back to the parent.
+struct Output {
+  KuafuTensor* tensor = nullptr;
+  int argument = -1;  // -1: returned by the entry function
+  uint64_t at = 0, bytes = 0;
+};
+
+// One call: builds the arguments, holds the references, gives them back at the end.
+class Call {
+ public:
+  Call(hostabi::Session& session, const Trial& trial, std::span<const uint8_t> inputs)
+      : session_(session), trial_(trial), inputs_(inputs) {}
+  ~Call() {
+    for (KuafuTensor* t : results_) kuafu_tensor_release(t);
+    for (KuafuTensor* t : tensors_) kuafu_tensor_release(t);
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  Status MakeArguments();
+  // Fills status and error.
+  void Run(Entry entry);
+  std::vector<Output> Outputs() const;
+  std::vector<std::string> InputsModified() const;
+
+  std::string status = "ok", error;
+
+ private:
+  Result<KuafuTensor*> MakeInput(size_t index);
+  std::span<const uint8_t> Bytes(const Argument& a) const {
+    return inputs_.subspan(static_cast<size_t>(a.storage_at), static_cast<size_t>(a.storage_bytes));
+  }
+
+  hostabi::Session& session_;
+  const Trial& trial_;
+  std::span<const uint8_t> inputs_;
+  std::vector<KuafuValue> values_;
+  std::vector<KuafuTensor*> tensors_;  // by argument; nullptr where it is none
+  std::vector<KuafuTensor*> results_;
+};
+
+Result<KuafuTensor*> Call::MakeInput(size_t index) {
+  const Argument& a = trial_.arguments[index];
+  // Arguments that share a storage in the reference share it here.
+  for (size_t i = 0; i < index; ++i) {
+    const Argument& other = trial_.arguments[i];
+    if (tensors_[i] != nullptr && a.storage_bytes > 0 && other.storage_at == a.storage_at &&
+        other.storage_bytes == a.storage_bytes)
+      return hostabi::ShareTensor(session_, tensors_[i], a.layout);
+  }
+  return hostabi::MakeTensor(session_, a.layout, Bytes(a), a.name);
+}
+
+Status Call::MakeArguments() {
+  for (size_t i = 0; i < trial_.arguments.size(); ++i) {
+    const Argument& a = trial_.arguments[i];
+    tensors_.push_back(nullptr);
+    KuafuValue value{};
+    value.kind = a.kind;
+    if (a.kind == KUAFU_TENSOR) {
+      KUAFU_TRY(tensors_.back(), MakeInput(i));
+      value.tensor = tensors_.back();
+    } else if (a.kind == KUAFU_REAL) {
+      value.real = a.real;
+    } else if (a.kind == KUAFU_INT_LIST) {
+      value.count = static_cast<int32_t>(a.integers.size());
+      value.integers = a.integers.data();
+    } else if (a.kind != KUAFU_NONE) {
+      value.integer = a.integer;
+    }
+    values_.push_back(value);
+  }
+  return OkStatus();
+}
+
+void Call::Run(Entry entry) {
+  char text[kErrorBytesMax] = {};
+  KuafuTensor* results[kResultsMax] = {};
+  KuafuCall call{};
+  call.size = sizeof call;
+  call.argument_count = static_cast<int32_t>(values_.size());
+  call.arguments = values_.data();
+  call.result_capacity = kResultsMax;
+  call.results = results;
+  call.error_capacity = kErrorBytesMax;
+  call.error = text;
+  try {
+    entry(&call);
+  } catch (...) {
+    call.status = KUAFU_CALL_THREW;
+    call.result_count = 0;
+    std::snprintf(text, sizeof text, "an exception left the entry function");
+  }
+  text[kErrorBytesMax - 1] = 0;
+  session_.Synchronize();
+  session_.CheckRedZones();
+  if (call.status != KUAFU_CALL_OK) {
+    status = call.status == KUAFU_CALL_MISMATCH ? "mismatch" : "threw";
+    error = text;
+    return;
+  }
+  const int32_t count = std::clamp(call.result_count, 0, kResultsMax);
+  for (int32_t i = 0; i < count; ++i) {
+    if (results[i] != nullptr && hostabi::IsTensor(session_, results[i])) {
+      results_.push_back(results[i]);
+      continue;
+    }
+    status = "threw";
+    error = "result " + std::to_string(i) +
+            " of the entry function is not a tensor, or its memory was freed";
+  }
+  uint64_t bytes = 0;
+  for (const Output& output : Outputs()) {
+    if (output.bytes > session_.memory().limit_bytes() ||
+        (bytes += output.bytes) > session_.memory().limit_bytes()) {
+      status = "threw";
+      error = "the results are larger than the device memory of " +
+              FormatBytes(static_cast<int64_t>(session_.memory().limit_bytes()));
+      return;
+    }
+  }
+}
+
+std::vector<Output> Call::Outputs() const {
+  std::vector<Output> outputs;
+  for (KuafuTensor* t : results_) outputs.push_back({.tensor = t});
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    if (trial_.arguments[i].output && tensors_[i] != nullptr)
+      outputs.push_back({.tensor = tensors_[i], .argument = static_cast<int>(i)});
+  }
+  uint64_t at = 0;
+  for (Output& output : outputs) {
+    output.at = at;
+    output.bytes = hostabi::ElementBytes(output.tensor);
+    if (output.bytes > UINT64_MAX / 128) break;  // refused by the caller
+    at += (output.bytes + kOutputAlign - 1) / kOutputAlign * kOutputAlign;
+  }
+  return outputs;
+}
+
+std::vector<std::string> Call::InputsModified() const {
+  std::vector<std::string> names;
+  const auto is_output = [&](const Argument& a) {
+    return std::any_of(trial_.arguments.begin(), trial_.arguments.end(), [&](const Argument& o) {
+      return o.output && o.storage_at == a.storage_at && o.storage_bytes == a.storage_bytes;
+    });
+  };
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    const Argument& a = trial_.arguments[i];
+    if (tensors_[i] == nullptr || a.storage_bytes == 0 || is_output(a)) continue;
+    if (!hostabi::IsTensor(session_, tensors_[i])) {
+      names.push_back(a.name);  // the candidate freed it
+      continue;
+    }
+    const auto now = hostabi::StorageBytes(tensors_[i]);
+    if (std::memcmp(now.data(), Bytes(a).data(), now.size()) != 0) names.push_back(a.name);
+  }
+  return names;
+}
+
+// The outputs of a trial's first order, for the others to be compared with.
+struct First {
+  Json outputs;
+  os::Mapping bytes;
+};
+
+class Trials {
+ public:
+  Trials(os::Channel& channel, const Request& request, hostabi::Session& session, Entry entry,
+         std::span<const uint8_t> inputs)
+      : channel_(channel),
+        request_(request),
+        session_(session),
+        entry_(entry),
+        inputs_(inputs),
+        float_atomics_(session.has_float_atomics()) {}
+
+  Status Run() {
+    for (size_t trial = 0; trial < request_.trials.size(); ++trial) {
+      First first;
+      for (size_t order = 0; order < request_.order_seeds.size(); ++order) {
+        KUAFU_TRY_STATUS(RunOne(trial, order, first));
+        if (session_.stopped()) return SendJson({{"done", true}, {"stopped", true}}, {});
+      }
+    }
+    return SendJson({{"done", true}}, {});
+  }
+
+ private:
+  Status SendJson(const Json& json, std::span<const int> fds) {
+    return channel_.Send(DumpJson(json), fds, os::Deadline::AfterMs(kSendMs));
+  }
+  Status RunOne(size_t trial, size_t order, First& first);
+  // Copies the outputs out; the descriptor is invalid when they are those of `first`.
+  Result<os::UniqueFd> CopyOutputs(const Call& call, size_t order, First& first, Json& answer);
+
+  os::Channel& channel_;
+  const Request& request_;
+  hostabi::Session& session_;
+  Entry entry_;
+  std::span<const uint8_t> inputs_;
+  bool float_atomics_;
+};
+
+Result<os::UniqueFd> Trials::CopyOutputs(const Call& call, size_t order, First& first,
+                                         Json& answer) {
+  const std::vector<Output> outputs = call.Outputs();
+  Json list = Json::array();
+  const uint64_t total = outputs.empty() ? 0 : outputs.back().at + outputs.back().bytes;
+  KUAFU_TRY(os::UniqueFd fd, os::CreateMemfd("kuafu-outputs", static_cast<int64_t>(total)));
+  bool same = false;
+  {
+    KUAFU_TRY(os::Mapping mapping,
+              os::MapFd(fd.get(), static_cast<int64_t>(total), os::Access::kReadWrite));
+    for (const Output& o : outputs) {
+      const auto gathered =
+          hostabi::Gather(session_, o.tensor, mapping.bytes().subspan(o.at, o.bytes));
+      const hostabi::TensorLayout layout = hostabi::LayoutOf(o.tensor);
+      list.push_back({{"dtype", hostabi::TensorTypeName(layout.dtype)},
+                      {"shape", layout.sizes},
+                      {"strides", layout.strides},
+                      {"at", o.at},
+                      {"bytes", o.bytes},
+                      {"never_written", gathered.never_written},
+                      {"argument", o.argument}});
+    }
+    same = order > 0 && list == first.outputs &&
+           std::memcmp(mapping.bytes().data(), first.bytes.bytes().data(), total) == 0;
+  }
+  if (same) {
+    answer["same"] = true;
+    return os::UniqueFd();
+  }
+  KUAFU_TRY_STATUS(os::SealAll(fd.get()));
+  answer["outputs"] = list;
+  if (order == 0) {
+    // Sealed: the candidate cannot make a later order agree by changing this.
+    KUAFU_TRY(first.bytes, os::MapFd(fd.get(), static_cast<int64_t>(total), os::Access::kReadOnly));
+    first.outputs = std::move(list);
+  }
+  return fd;
+}
+
+Status Trials::RunOne(size_t trial, size_t order, First& first) {
+  session_.Begin(request_.order_seeds[order]);
+  const size_t used_bytes = session_.memory().used_bytes();
+  Json answer = {{"trial", trial}, {"order", order}};
+  os::UniqueFd outputs;
+  {
+    Call call(session_, request_.trials[trial], inputs_);
+    Status made = call.MakeArguments();
+    if (made.ok()) {
+      call.Run(entry_);
+    } else {
+      call.status = "threw";
+      call.error = made.error().message;
+    }
+    Json outcome = {{"same", false}, {"outputs", Json::array()}};
+    if (call.status == "ok") {
+      KUAFU_TRY(outputs, CopyOutputs(call, order, first, outcome));
+    }
+    answer["status"] = call.status;
+    answer["error"] = call.error;
+    answer.update(outcome);
+    answer["inputs_modified"] = Json::array();
+    if (request_.check_inputs && made.ok()) answer["inputs_modified"] = call.InputsModified();
+  }
+  answer["findings"] = Json::array();
+  for (const hostabi::Finding& f : session_.findings())
+    answer["findings"].push_back(FindingJson(f));
+  answer["counters"] = CountersJson(session_.counters);
+  answer["float_atomics"] = float_atomics_;
+  answer["printf"] = session_.printf_output.substr(0, kPrintfBytesMax);
+  const size_t still_used = session_.memory().used_bytes();
+  answer["leaked_bytes"] = still_used > used_bytes ? still_used - used_bytes : 0;
+  const int fds[] = {outputs.get()};
+  return SendJson(answer, outputs.valid() ? std::span<const int>(fds) : std::span<const int>());
+}
+
+Status Serve(os::Channel& channel) {
+  KUAFU_TRY(os::Frame frame, channel.Receive(kFrameBytesMax, os::Deadline::Infinite()));
+  KUAFU_TRY(const Request request, ParseRequest(frame.bytes));
+  if (frame.fds.size() != 3) {
+    return Error{Code::kInvalidInput, "reading a request: " + std::to_string(frame.fds.size()) +
+                                          " descriptors came with it, expected module, shared "
+                                          "object and inputs"};
+  }
+  KUAFU_TRY_STATUS(os::CheckSealed(frame.fds[0].get(), 1));
+  KUAFU_TRY_STATUS(os::CheckSealed(frame.fds[1].get(), 1));
+  KUAFU_TRY_STATUS(os::CheckSealed(frame.fds[2].get(), request.inputs_bytes));
+  KUAFU_TRY(const int64_t module_bytes, os::FdSize(frame.fds[0].get()));
+  KUAFU_TRY(const os::Mapping module,
+            os::MapFd(frame.fds[0].get(), module_bytes, os::Access::kReadOnly));
+  KUAFU_TRY(const os::Mapping inputs,
+            os::MapFd(frame.fds[2].get(), request.inputs_bytes, os::Access::kReadOnly));
+  // Never destroyed: static objects of the candidate may use it as long as the process lives.
+  auto* session = new hostabi::Session(request.options);
+  KUAFU_TRY_STATUS(session->LoadModule(module.bytes()));
+  hostabi::SetCurrent(session);
+  // Files can still be opened for reading, because dlopen has to; static constructors of the
+  // candidate run inside it, so the filter cannot wait until afterwards.
+  KUAFU_TRY(const os::SandboxReport report, os::EnterSandbox({.files = os::FileAccess::kReadOnly}));
+  for (const std::string& missing : report.missing)
+    std::fprintf(stderr, "kuafu-runner: note: %s\n", missing.c_str());
+  const std::string path = "/proc/self/fd/" + std::to_string(frame.fds[1].get());
+  Result<void*> library = LoadHostCode(*session, path.c_str());
+  auto* entry = library.ok() ? reinterpret_cast<Entry>(dlsym(library.value(), "kuafu_entry"))
+                             : static_cast<Entry>(nullptr);
+  frame.fds.clear();
+  if (entry == nullptr) {
+    const Json answer = {
+        {"trial", 0},
+        {"order", 0},
+        {"status", library.ok() ? "mismatch" : "threw"},
+        {"error", library.ok() ? "the candidate has no entry function: it must define a function "
+                                 "that returns torch::Tensor, or name one by // kuafu: entry=NAME"
+                               : library.error().message},
+        {"same", false},
+        {"outputs", Json::array()},
+        {"inputs_modified", Json::array()},
+        {"findings", Json::array()},
+        {"counters", CountersJson({})},
+        {"float_atomics", false},
+        {"printf", ""}};
+    KUAFU_TRY_STATUS(channel.Send(DumpJson(answer), {}, os::Deadline::AfterMs(kSendMs)));
+    return channel.Send(R"({"done":true,"stopped":true})", {}, os::Deadline::AfterMs(kSendMs));
+  }
+  return Trials(channel, request, *session, entry, inputs.bytes()).Run();
+}
+
+}  // namespace
+
+int TrialsMain() {
+  os::Channel channel{os::UniqueFd(kChannelFd)};
+  const Status status = Serve(channel);
+  int exit_status = 0;
+  if (!status.ok()) {
+    const std::string text = status.error().ToString();
+    std::fprintf(stderr, "kuafu-runner: %s\n", text.c_str());
+    const Status sent =
+        channel.Send(DumpJson({{"infra", text}}), {}, os::Deadline::AfterMs(kSendMs));
+    (void)sent;  // the exit status says it as well
+    exit_status = kInfraExit;
+  }
+  std::fflush(nullptr);
+  // Without exit handlers: those that are left are the candidate's.
+  _exit(exit_status);
+}
+
+}  // namespace kuafu::runner
