@@ -25,6 +25,16 @@ int CountBoth(const uint8_t* mask, const uint8_t* value, int n) {
   return count;
 }
 
+// The lanes of mask whose value is 0 go over to other.
+void Divide(uint8_t* __restrict mask, const uint8_t* __restrict value, uint8_t* __restrict other,
+            int n) {
+  for (int i = 0; i < n; ++i) {
+    const uint8_t m = mask[i], v = value[i];
+    other[i] = m & (v ^ 1);
+    mask[i] = m & v;
+  }
+}
+
 }  // namespace
 
 void BlockRun::ExecLane(const DInst& d, Split& s) {
@@ -172,12 +182,7 @@ void BlockRun::RunSplit(Split* s, uint64_t limit) {
             other->round = s->round;
             other->back_edges = s->back_edges;
             other->group = s->group;
-            uint8_t* om = other->mask.data();
-            uint8_t* sm = s->mask.data();
-            for (int i = s->lo; i < s->hi; ++i) {
-              om[i] = sm[i] & (p[i] ^ 1);
-              sm[i] &= p[i];
-            }
+            Divide(s->mask.data() + s->lo, p + s->lo, other->mask.data() + s->lo, s->hi - s->lo);
             other->lo = s->lo;
             other->hi = s->hi;
             other->count = s->count - taken;

@@ -2,7 +2,7 @@
 // Floating-point lane loops. f16 and bf16 compute in f32 and round once (fma in f64).
 #include <cmath>
 
-#include "simt/exec.h"
+#include "simt/exec_loops.h"
 
 namespace kuafu::simt {
 namespace {
@@ -50,25 +50,24 @@ FN(FRint_, std::rint(a))
 FN(FRound_, std::round(a))
 #undef FN
 
-template <class F, class T, bool UA, bool UB>
-void Bin(void* d, const void* a, const void* b, const void*, int n, int64_t) {
-  using W = typename Wide<T>::type;
-  T* D = static_cast<T*>(d);
-  const T* X = static_cast<const T*>(a);
-  const T* Y = static_cast<const T*>(b);
-  const W x = ToFloat(X[0]), y = ToFloat(Y[0]);
+template <class F, class T>
+struct Bin {
+  template <bool UA, bool UB>
+  static void Run(void* d, const void* a, const void* b, const void*, int n, int64_t) {
+    using W = typename Wide<T>::type;
+    T* D = static_cast<T*>(d);
+    const T* X = static_cast<const T*>(a);
+    const T* Y = static_cast<const T*>(b);
+    const W x = ToFloat(X[0]), y = ToFloat(Y[0]);
 #pragma GCC ivdep
-  for (int i = 0; i < n; ++i) {
-    D[i] = Narrow<T>(F::template f<W>(UA ? x : W(ToFloat(X[i])), UB ? y : W(ToFloat(Y[i]))));
+    for (int i = 0; i < n; ++i) {
+      D[i] = Narrow<T>(F::template f<W>(UA ? x : W(ToFloat(X[i])), UB ? y : W(ToFloat(Y[i]))));
+    }
   }
-}
+};
 template <class F, class T>
 LaneFn PickBinT(unsigned u) {
-  switch (u & 3) {
-    case 1: return Bin<F, T, true, false>;
-    case 2: return Bin<F, T, false, true>;
-    default: return Bin<F, T, false, false>;
-  }
+  return PickTwo<Bin<F, T>>(u);
 }
 template <class F>
 LaneFn PickBin(Type type, unsigned u) {
@@ -108,27 +107,22 @@ inline T FmaOne(T a, T b, T c) {
   else
     return Narrow<T>(__builtin_fma(double(ToFloat(a)), double(ToFloat(b)), double(ToFloat(c))));
 }
-template <class T, bool UA, bool UB, bool UC>
-void FmaLoop(void* d, const void* a, const void* b, const void* c, int n, int64_t) {
-  T* D = static_cast<T*>(d);
-  const T* X = static_cast<const T*>(a);
-  const T* Y = static_cast<const T*>(b);
-  const T* Z = static_cast<const T*>(c);
-  const T x = X[0], y = Y[0], z = Z[0];
+template <class T>
+struct FmaLoop {
+  template <bool UA, bool UB, bool UC>
+  static void Run(void* d, const void* a, const void* b, const void* c, int n, int64_t) {
+    T* D = static_cast<T*>(d);
+    const T* X = static_cast<const T*>(a);
+    const T* Y = static_cast<const T*>(b);
+    const T* Z = static_cast<const T*>(c);
+    const T x = X[0], y = Y[0], z = Z[0];
 #pragma GCC ivdep
-  for (int i = 0; i < n; ++i) D[i] = FmaOne<T>(UA ? x : X[i], UB ? y : Y[i], UC ? z : Z[i]);
-}
+    for (int i = 0; i < n; ++i) D[i] = FmaOne<T>(UA ? x : X[i], UB ? y : Y[i], UC ? z : Z[i]);
+  }
+};
 template <class T>
 LaneFn PickFma(unsigned u) {
-  switch (u & 7) {
-    case 1: return FmaLoop<T, true, false, false>;
-    case 2: return FmaLoop<T, false, true, false>;
-    case 3: return FmaLoop<T, true, true, false>;
-    case 4: return FmaLoop<T, false, false, true>;
-    case 5: return FmaLoop<T, true, false, true>;
-    case 6: return FmaLoop<T, false, true, true>;
-    default: return FmaLoop<T, false, false, false>;
-  }
+  return PickThree<FmaLoop<T>>(u);
 }
 
 template <class W>
@@ -155,24 +149,23 @@ inline bool Compare(isa::FloatPredicate p, W a, W b) {
   }
   return false;
 }
-template <class T, isa::FloatPredicate P, bool UA, bool UB>
-void CmpLoop(void* d, const void* a, const void* b, const void*, int n, int64_t) {
-  using W = typename Wide<T>::type;
-  uint8_t* D = static_cast<uint8_t*>(d);
-  const T* X = static_cast<const T*>(a);
-  const T* Y = static_cast<const T*>(b);
-  const W x = ToFloat(X[0]), y = ToFloat(Y[0]);
+template <class T, isa::FloatPredicate P>
+struct CmpLoop {
+  template <bool UA, bool UB>
+  static void Run(void* d, const void* a, const void* b, const void*, int n, int64_t) {
+    using W = typename Wide<T>::type;
+    uint8_t* D = static_cast<uint8_t*>(d);
+    const T* X = static_cast<const T*>(a);
+    const T* Y = static_cast<const T*>(b);
+    const W x = ToFloat(X[0]), y = ToFloat(Y[0]);
 #pragma GCC ivdep
-  for (int i = 0; i < n; ++i)
-    D[i] = Compare<W>(P, UA ? x : W(ToFloat(X[i])), UB ? y : W(ToFloat(Y[i])));
-}
+    for (int i = 0; i < n; ++i)
+      D[i] = Compare<W>(P, UA ? x : W(ToFloat(X[i])), UB ? y : W(ToFloat(Y[i])));
+  }
+};
 template <class T, isa::FloatPredicate P>
 LaneFn PickCmpP(unsigned u) {
-  switch (u & 3) {
-    case 1: return CmpLoop<T, P, true, false>;
-    case 2: return CmpLoop<T, P, false, true>;
-    default: return CmpLoop<T, P, false, false>;
-  }
+  return PickTwo<CmpLoop<T, P>>(u);
 }
 template <class T>
 LaneFn PickCmp(int64_t predicate, unsigned u) {

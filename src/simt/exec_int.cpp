@@ -3,7 +3,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "simt/exec.h"
+#include "simt/exec_loops.h"
 
 namespace kuafu::simt {
 namespace {
@@ -137,22 +137,21 @@ struct FPrmt {
   }
 };
 
-template <class F, class T, bool UA, bool UB>
-void Bin(void* d, const void* a, const void* b, const void*, int n, int64_t) {
-  T* D = static_cast<T*>(d);
-  const T* X = static_cast<const T*>(a);
-  const T* Y = static_cast<const T*>(b);
-  const T x = X[0], y = Y[0];
+template <class F, class T>
+struct Bin {
+  template <bool UA, bool UB>
+  static void Run(void* d, const void* a, const void* b, const void*, int n, int64_t) {
+    T* D = static_cast<T*>(d);
+    const T* X = static_cast<const T*>(a);
+    const T* Y = static_cast<const T*>(b);
+    const T x = X[0], y = Y[0];
 #pragma GCC ivdep
-  for (int i = 0; i < n; ++i) D[i] = F::template f<T>(UA ? x : X[i], UB ? y : Y[i]);
-}
+    for (int i = 0; i < n; ++i) D[i] = F::template f<T>(UA ? x : X[i], UB ? y : Y[i]);
+  }
+};
 template <class F, class T>
 LaneFn PickBin(unsigned u) {
-  switch (u & 3) {
-    case 1: return Bin<F, T, true, false>;
-    case 2: return Bin<F, T, false, true>;
-    default: return Bin<F, T, false, false>;
-  }
+  return PickTwo<Bin<F, T>>(u);
 }
 template <class F>
 LaneFn PickInt(Type type, unsigned u) {
@@ -181,27 +180,23 @@ LaneFn PickUn(int bytes) {
     default: return Un<F, uint64_t>;
   }
 }
-template <class F, class T, bool UA, bool UB, bool UC>
-void Tri(void* d, const void* a, const void* b, const void* c, int n, int64_t) {
-  T* D = static_cast<T*>(d);
-  const T* X = static_cast<const T*>(a);
-  const T* Y = static_cast<const T*>(b);
-  const T* Z = static_cast<const T*>(c);
-  const T x = X[0], y = Y[0], z = Z[0];
+template <class F, class T>
+struct Tri {
+  template <bool UA, bool UB, bool UC>
+  static void Run(void* d, const void* a, const void* b, const void* c, int n, int64_t) {
+    T* D = static_cast<T*>(d);
+    const T* X = static_cast<const T*>(a);
+    const T* Y = static_cast<const T*>(b);
+    const T* Z = static_cast<const T*>(c);
+    const T x = X[0], y = Y[0], z = Z[0];
 #pragma GCC ivdep
-  for (int i = 0; i < n; ++i) D[i] = F::template f<T>(UA ? x : X[i], UB ? y : Y[i], UC ? z : Z[i]);
-}
+    for (int i = 0; i < n; ++i)
+      D[i] = F::template f<T>(UA ? x : X[i], UB ? y : Y[i], UC ? z : Z[i]);
+  }
+};
 template <class F, class T>
 LaneFn PickTriT(unsigned u) {
-  switch (u & 7) {
-    case 1: return Tri<F, T, true, false, false>;
-    case 2: return Tri<F, T, false, true, false>;
-    case 3: return Tri<F, T, true, true, false>;
-    case 4: return Tri<F, T, false, false, true>;
-    case 5: return Tri<F, T, true, false, true>;
-    case 6: return Tri<F, T, false, true, true>;
-    default: return Tri<F, T, false, false, false>;
-  }
+  return PickThree<Tri<F, T>>(u);
 }
 template <class F>
 LaneFn PickTri(Type type, unsigned u) {
@@ -214,31 +209,26 @@ LaneFn PickTri(Type type, unsigned u) {
   }
 }
 
-template <class T, bool UA, bool UB, bool UC>
-void Sel(void* d, const void* a, const void* b, const void* c, int n, int64_t) {
-  T* D = static_cast<T*>(d);
-  const uint8_t* X = static_cast<const uint8_t*>(a);
-  const T* Y = static_cast<const T*>(b);
-  const T* Z = static_cast<const T*>(c);
-  const uint8_t x = X[0];
-  const T y = Y[0], z = Z[0];
+template <class T>
+struct Sel {
+  template <bool UA, bool UB, bool UC>
+  static void Run(void* d, const void* a, const void* b, const void* c, int n, int64_t) {
+    T* D = static_cast<T*>(d);
+    const uint8_t* X = static_cast<const uint8_t*>(a);
+    const T* Y = static_cast<const T*>(b);
+    const T* Z = static_cast<const T*>(c);
+    const uint8_t x = X[0];
+    const T y = Y[0], z = Z[0];
 #pragma GCC ivdep
-  for (int i = 0; i < n; ++i) {
-    T p = UB ? y : Y[i], q = UC ? z : Z[i];
-    D[i] = (UA ? x : X[i]) ? p : q;
+    for (int i = 0; i < n; ++i) {
+      T p = UB ? y : Y[i], q = UC ? z : Z[i];
+      D[i] = (UA ? x : X[i]) ? p : q;
+    }
   }
-}
+};
 template <class T>
 LaneFn PickSel(unsigned u) {
-  switch (u & 7) {
-    case 1: return Sel<T, true, false, false>;
-    case 2: return Sel<T, false, true, false>;
-    case 3: return Sel<T, true, true, false>;
-    case 4: return Sel<T, false, false, true>;
-    case 5: return Sel<T, true, false, true>;
-    case 6: return Sel<T, false, true, true>;
-    default: return Sel<T, false, false, false>;
-  }
+  return PickThree<Sel<T>>(u);
 }
 
 template <class T, isa::IntPredicate P>
@@ -261,22 +251,21 @@ struct Cmp {
     return false;
   }
 };
-template <class T, isa::IntPredicate P, bool UA, bool UB>
-void CmpLoop(void* d, const void* a, const void* b, const void*, int n, int64_t) {
-  uint8_t* D = static_cast<uint8_t*>(d);
-  const T* X = static_cast<const T*>(a);
-  const T* Y = static_cast<const T*>(b);
-  const T x = X[0], y = Y[0];
+template <class T, isa::IntPredicate P>
+struct CmpLoop {
+  template <bool UA, bool UB>
+  static void Run(void* d, const void* a, const void* b, const void*, int n, int64_t) {
+    uint8_t* D = static_cast<uint8_t*>(d);
+    const T* X = static_cast<const T*>(a);
+    const T* Y = static_cast<const T*>(b);
+    const T x = X[0], y = Y[0];
 #pragma GCC ivdep
-  for (int i = 0; i < n; ++i) D[i] = Cmp<T, P>::f(UA ? x : X[i], UB ? y : Y[i]);
-}
+    for (int i = 0; i < n; ++i) D[i] = Cmp<T, P>::f(UA ? x : X[i], UB ? y : Y[i]);
+  }
+};
 template <class T, isa::IntPredicate P>
 LaneFn PickCmpP(unsigned u) {
-  switch (u & 3) {
-    case 1: return CmpLoop<T, P, true, false>;
-    case 2: return CmpLoop<T, P, false, true>;
-    default: return CmpLoop<T, P, false, false>;
-  }
+  return PickTwo<CmpLoop<T, P>>(u);
 }
 template <class T>
 LaneFn PickCmp(int64_t predicate, unsigned u) {
