@@ -256,6 +256,11 @@ void ModuleLowering::Initialize(const llvm::Constant* value, uint64_t offset, is
     }
     const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(base);
     const auto* function = llvm::dyn_cast<llvm::Function>(base);
+    // The slot of a pure virtual function stays null: a call through it is a bad function pointer.
+    if (function != nullptr && function->isDeclaration() &&
+        (function->getName() == "__cxa_pure_virtual" ||
+         function->getName() == "__cxa_deleted_virtual"))
+      return;
     const auto index = variable != nullptr   ? GlobalIndex(variable)
                        : function != nullptr ? FunctionIndex(function)
                                              : std::nullopt;

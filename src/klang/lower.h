@@ -171,6 +171,7 @@ class FunctionLowering {
   // Calls (lower_call.cpp, lower_math.cpp).
   void Call(llvm::CallInst& i);
   void DirectCall(llvm::CallInst& i, llvm::Function* callee);
+  uint32_t CalleeProv(uint32_t prov);
   bool Intrinsic(llvm::CallInst& i, llvm::Function& callee);
   bool NvvmIntrinsic(llvm::CallInst& i, llvm::StringRef name);
   bool KuafuCall(llvm::CallInst& i, llvm::StringRef name);

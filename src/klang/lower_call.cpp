@@ -15,6 +15,9 @@ using isa::Type;
 using llvm::cast;
 using llvm::dyn_cast;
 
+// The bits of a provenance that tell shared and local memory from allocations.
+constexpr uint32_t kStackMask = isa::kProvShared | isa::kProvLocal;
+
 void FunctionLowering::Elementwise(llvm::CallInst& i, Op op, unsigned operands,
                                    InstOptions options) {
   const Type type = ScalarType(i.getType());
@@ -67,11 +70,33 @@ void FunctionLowering::Call(llvm::CallInst& i) {
   Set(&i, std::move(regs));
 }
 
+// A local variable's provenance names it within its own function; a callee knows it as some place
+// in the lane's stack.
+uint32_t FunctionLowering::CalleeProv(uint32_t prov) {
+  const uint32_t any = Const(Type::kI32, isa::kProvLocalAny);
+  for (const isa::Constant& c : out_->constants) {
+    if (c.reg == prov) return (c.bits & kStackMask) == isa::kProvLocal ? any : prov;
+  }
+  if (Uniform(prov)) return prov;  // a kernel's parameter or a device variable
+  const uint32_t kind = Emit(Op::kAnd, Type::kI32, {prov, Const(Type::kI32, kStackMask)});
+  const uint32_t local = Emit(Op::kICmp, Type::kI1, {kind, Const(Type::kI32, isa::kProvLocal)},
+                              {.aux = static_cast<uint8_t>(Type::kI32),
+                               .imm = static_cast<int64_t>(isa::IntPredicate::kEq)});
+  return Emit(Op::kSelect, Type::kI32, {local, any, prov});
+}
+
 // callee == nullptr: through a pointer.
 void FunctionLowering::DirectCall(llvm::CallInst& i, llvm::Function* callee) {
   std::vector<uint32_t> arguments;
   for (llvm::Value* value : i.args()) {
-    const Regs regs = Get(value);
+    Regs regs = Get(value);
+    llvm::SmallVector<Leaf, 4> parts;
+    module_.Flatten(value->getType(), 0, &parts);
+    size_t at = 0;
+    for (const Leaf& leaf : parts) {
+      if (leaf.pointer && ++at < regs.size()) regs[at] = CalleeProv(regs[at]);
+      ++at;
+    }
     arguments.insert(arguments.end(), regs.begin(), regs.end());
   }
   uint32_t target = kNoReg;
@@ -325,7 +350,7 @@ bool FunctionLowering::NvvmIntrinsic(llvm::CallInst& i, llvm::StringRef name) {
   }
   if (name.consume_front("isspacep.")) {
     const uint32_t prov = Get(i.getArgOperand(0))[1];
-    const uint32_t kind = Emit(Op::kAnd, Type::kI32, {prov, Const(Type::kI32, 0xe0000000u)});
+    const uint32_t kind = Emit(Op::kAnd, Type::kI32, {prov, Const(Type::kI32, kStackMask)});
     const auto is = [&](isa::IntPredicate p, uint32_t value, uint32_t other) {
       return Emit(Op::kICmp, Type::kI1, {value, Const(Type::kI32, other)},
                   {.aux = static_cast<uint8_t>(Type::kI32), .imm = static_cast<int64_t>(p)});
@@ -441,24 +466,28 @@ bool FunctionLowering::KuafuCall(llvm::CallInst& i, llvm::StringRef name) {
         Op::kICmp, Type::kI1, {value, Const(type, 0)},
         {.aux = static_cast<uint8_t>(type), .imm = static_cast<int64_t>(isa::IntPredicate::kNe)});
   };
+  // <operation>_tile: the first operand is the size of a cooperative group's tile, not a mask.
+  const std::string stem = name.ends_with("_tile") ? name.drop_back(5).str() : name.str();
+  const uint8_t tile = stem.size() != name.size() ? isa::kMaskTile : 0;
+  const auto lanes = [&] { return Convert(arg(0), Type::kI64, Op::kZExt); };
   // Results of warp operations are never uniform, so Emit gives them per-lane registers.
   static const std::map<llvm::StringRef, isa::ShflKind> kShuffles = {
       {"shfl_idx_i32", isa::ShflKind::kIdx},
       {"shfl_up_i32", isa::ShflKind::kUp},
       {"shfl_down_i32", isa::ShflKind::kDown},
       {"shfl_xor_i32", isa::ShflKind::kXor}};
-  if (const auto it = kShuffles.find(name); it != kShuffles.end()) {
-    SetOne(&i, Emit(Op::kShfl, Type::kI32, {arg(0), arg(1), arg(2), arg(3)},
-                    {.extra = static_cast<uint32_t>(it->second)}));
+  if (const auto it = kShuffles.find(stem); it != kShuffles.end()) {
+    SetOne(&i, Emit(Op::kShfl, Type::kI32, {lanes(), arg(1), arg(2), arg(3)},
+                    {.aux = tile, .extra = static_cast<uint32_t>(it->second)}));
     return true;
   }
   static const std::map<llvm::StringRef, isa::VoteKind> kVotes = {
       {"vote_any", isa::VoteKind::kAny},
       {"vote_all", isa::VoteKind::kAll},
       {"vote_uni", isa::VoteKind::kUni}};
-  if (const auto it = kVotes.find(name); it != kVotes.end()) {
-    const uint32_t vote = Emit(Op::kVote, Type::kI1, {arg(0), nonzero(arg(1))},
-                               {.extra = static_cast<uint32_t>(it->second)});
+  if (const auto it = kVotes.find(stem); it != kVotes.end()) {
+    const uint32_t vote = Emit(Op::kVote, Type::kI1, {lanes(), nonzero(arg(1))},
+                               {.aux = tile, .extra = static_cast<uint32_t>(it->second)});
     SetOne(&i, Convert(vote, ScalarType(i.getType()), Op::kZExt));
     return true;
   }
@@ -473,9 +502,9 @@ bool FunctionLowering::KuafuCall(llvm::CallInst& i, llvm::StringRef name) {
                     {.extra = static_cast<uint32_t>(it->second)}));
     return true;
   }
-  if (name == "ballot" || name == "ballot_hi") {
-    SetOne(&i,
-           Emit(Op::kBallot, Type::kI64, {arg(0), nonzero(arg(1))}, {.imm = name == "ballot_hi"}));
+  if (stem == "ballot" || name == "ballot_hi") {
+    SetOne(&i, Emit(Op::kBallot, Type::kI64, {lanes(), nonzero(arg(1))},
+                    {.aux = tile, .imm = name == "ballot_hi"}));
   } else if (name == "activemask" || name == "activemask_hi") {
     SetOne(&i, Emit(Op::kActiveMask, Type::kI64, {}, {.imm = name == "activemask_hi"}));
   } else if (name.starts_with("match_any_") || name.starts_with("match_all_")) {
@@ -487,8 +516,8 @@ bool FunctionLowering::KuafuCall(llvm::CallInst& i, llvm::StringRef name) {
     if (all)
       StoreScalars(Mode(i.getArgOperand(2)), Type::kI32,
                    {Convert(nonzero(mask), Type::kI32, Op::kZExt)}, 4, 0);
-  } else if (name == "syncwarp") {
-    EmitTo(kNoReg, Op::kSyncWarp, Type::kI64, {arg(0)});
+  } else if (stem == "syncwarp") {
+    EmitTo(kNoReg, Op::kSyncWarp, Type::kI64, {lanes()}, {.aux = tile});
   } else if (name == "trap") {
     EmitTo(kNoReg, Op::kTrap, Type::kI32, {}, {.imm = 0});
   } else if (name == "clock64") {
@@ -517,10 +546,12 @@ bool FunctionLowering::RuntimeCall(llvm::CallInst& i, llvm::StringRef name) {
                    line = Reg(i.getArgOperand(2));
     EmitTo(kNoReg, Op::kAssertFail, Type::kI64, {message, file, Reg(i.getArgOperand(3))},
            {.extra = line});
-  } else if (name == "malloc" && i.arg_size() == 1) {
+  } else if (name == "malloc" || name == "_Znwm" || name == "_Znam") {
+    // operator new does not throw in device code: null when the heap is full, as malloc.
     const uint32_t address = Emit(Op::kMalloc, Type::kI64, {Reg(i.getArgOperand(0))});
     Set(&i, {address, Emit(Op::kProvOf, Type::kI32, {address})});
-  } else if (name == "free" && i.arg_size() == 1) {
+  } else if (name == "free" || name == "_ZdlPv" || name == "_ZdaPv" || name == "_ZdlPvm" ||
+             name == "_ZdaPvm") {
     EmitTo(kNoReg, Op::kFree, Type::kI64, {Reg(i.getArgOperand(0))});
   } else if (name == "__cxa_pure_virtual") {
     EmitTo(kNoReg, Op::kTrap, Type::kI32, {}, {.imm = 1});

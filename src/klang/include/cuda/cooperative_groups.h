@@ -35,38 +35,51 @@ struct grid_group {
 };
 KUAFU_CG grid_group this_grid() { return {}; }
 
-// A tile of N consecutive lanes. Its mask names exactly its own lanes.
+// A tile of N consecutive lanes.
 template <unsigned N, class Parent = void> struct thread_block_tile {
   static_assert(N >= 1 && N <= 128 && (N & (N - 1)) == 0, "kuafu: a tile has a power of two of lanes");
+#ifndef KUAFU_MUSA
+  static_assert(N <= 32, "kuafu: a tile has at most 32 lanes");
+#endif
+  KUAFU_CG thread_block_tile() {}
+  template <class P> KUAFU_CG thread_block_tile(const thread_block_tile<N, P>&) {}
   static KUAFU_CG unsigned thread_rank() { return thread_block::thread_rank() & (N - 1); }
   static KUAFU_CG constexpr unsigned size() { return N; }
   static KUAFU_CG constexpr unsigned num_threads() { return N; }
   static KUAFU_CG unsigned meta_group_rank() { return thread_block::thread_rank() / N; }
   static KUAFU_CG unsigned meta_group_size() { return (thread_block::size() + N - 1) / N; }
-  static KUAFU_CG unsigned long long mask() {
-#ifdef KUAFU_MUSA
-    if constexpr (N >= 64) return ~0ull;
-    else return ((1ull << N) - 1) << (__laneid() & 63u & ~(N - 1));
-#else
-    static_assert(N <= 32, "kuafu: a tile has at most 32 lanes");
-    if constexpr (N == 32) return 0xffffffffull;
-    else return ((1ull << N) - 1) << (__laneid() & ~(N - 1));
-#endif
-  }
-  static KUAFU_CG void sync() { __kuafu_syncwarp(mask()); }
-  template <class T> static KUAFU_CG T shfl(T v, int lane) { return __shfl_sync((__kuafu_lanes)mask(), v, lane, (int)N); }
-  template <class T> static KUAFU_CG T shfl_up(T v, unsigned d) { return __shfl_up_sync((__kuafu_lanes)mask(), v, d, (int)N); }
-  template <class T> static KUAFU_CG T shfl_down(T v, unsigned d) { return __shfl_down_sync((__kuafu_lanes)mask(), v, d, (int)N); }
-  template <class T> static KUAFU_CG T shfl_xor(T v, unsigned m) { return __shfl_xor_sync((__kuafu_lanes)mask(), v, (int)m, (int)N); }
-  static KUAFU_CG int any(int p) { return __kuafu_vote_any(mask(), p); }
-  static KUAFU_CG int all(int p) { return __kuafu_vote_all(mask(), p); }
-  static KUAFU_CG __kuafu_lanes ballot(int p) {
-    const unsigned long long bits = __kuafu_ballot(mask(), p);
-    if constexpr (N >= 64) return (__kuafu_lanes)bits;
-    else return (__kuafu_lanes)((bits >> (__laneid() & 63u & ~(N - 1))) & ((1ull << N) - 1));
-  }
+  static KUAFU_CG void sync() { __kuafu_syncwarp_tile((int)N); }
+  template <class T> static KUAFU_CG T shfl(T v, int lane) { return __kuafu_tile_shfl((int)N, v, lane, (int)N); }
+  template <class T> static KUAFU_CG T shfl_up(T v, unsigned d) { return __kuafu_tile_shfl_up((int)N, v, d, (int)N); }
+  template <class T> static KUAFU_CG T shfl_down(T v, unsigned d) { return __kuafu_tile_shfl_down((int)N, v, d, (int)N); }
+  template <class T> static KUAFU_CG T shfl_xor(T v, unsigned m) { return __kuafu_tile_shfl_xor((int)N, v, (int)m, (int)N); }
+  static KUAFU_CG int any(int p) { return __kuafu_vote_any_tile((int)N, p); }
+  static KUAFU_CG int all(int p) { return __kuafu_vote_all_tile((int)N, p); }
+  static KUAFU_CG __kuafu_lanes ballot(int p) { return (__kuafu_lanes)__kuafu_ballot_tile((int)N, p); }
+};
+// Of a tile: the ranks are within the parent.
+template <unsigned N, unsigned M, class P> struct thread_block_tile<N, thread_block_tile<M, P>> : thread_block_tile<N> {
+  static_assert(N <= M, "kuafu: a tile is not larger than its parent");
+  static KUAFU_CG unsigned meta_group_rank() { return thread_block_tile<M, P>::thread_rank() / N; }
+  static KUAFU_CG constexpr unsigned meta_group_size() { return M / N; }
 };
 template <unsigned N, class G> KUAFU_CG thread_block_tile<N, G> tiled_partition(const G&) { return {}; }
+
+// A block or a tile whose size is known at run time only.
+struct thread_group {
+  unsigned lanes;  // 0: the block
+  KUAFU_CG thread_group(const thread_block&) : lanes(0) {}
+  template <unsigned N, class P> KUAFU_CG thread_group(const thread_block_tile<N, P>&) : lanes(N) {}
+  KUAFU_CG explicit thread_group(unsigned n) : lanes(n) {}
+  KUAFU_CG unsigned size() const { return lanes == 0 ? thread_block::size() : lanes; }
+  KUAFU_CG unsigned num_threads() const { return size(); }
+  KUAFU_CG unsigned thread_rank() const { return lanes == 0 ? thread_block::thread_rank() : thread_block::thread_rank() % lanes; }
+  KUAFU_CG void sync() const {
+    if (lanes == 0) __syncthreads();
+    else __kuafu_syncwarp_tile((int)lanes);
+  }
+};
+KUAFU_CG thread_group tiled_partition(const thread_group&, unsigned size) { return thread_group(size); }
 
 // The lanes that are active together where the group is made.
 struct coalesced_group {
@@ -113,6 +126,21 @@ template <class T, class Op> KUAFU_CG T reduce(const coalesced_group& g, T v, Op
   T r = g.shfl(v, 0);
   for (unsigned i = 1; i < g.size(); ++i) r = op(r, g.shfl(v, (int)i));
   return r;
+}
+template <unsigned N, class P, class T, class Op>
+KUAFU_CG T inclusive_scan(const thread_block_tile<N, P>& g, T v, Op op) {
+  for (unsigned offset = 1; offset < N; offset *= 2) {
+    const T before = g.shfl_up(v, offset);
+    if (g.thread_rank() >= offset) v = op(before, v);
+  }
+  return v;
+}
+template <unsigned N, class P, class T> KUAFU_CG T inclusive_scan(const thread_block_tile<N, P>& g, T v) {
+  return inclusive_scan(g, v, plus<T>());
+}
+template <unsigned N, class P, class T> KUAFU_CG T exclusive_scan(const thread_block_tile<N, P>& g, T v) {
+  const T before = g.shfl_up(inclusive_scan(g, v), 1);
+  return g.thread_rank() == 0 ? T() : before;
 }
 template <class G> KUAFU_CG void sync(const G& g) { g.sync(); }
 template <class G, class F> KUAFU_CG void invoke_one(const G& g, F f) { if (g.thread_rank() == 0) f(); }

@@ -6,6 +6,7 @@
 #include "kuafu/base.h"
 #include "kuafu/math.h"
 #include <assert.h>
+#include <new>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,33 @@ __device__ static inline void __assert_fail(const char* message, const char* fil
   __assertfail(message, file, line, function, sizeof(char));
 }
 __device__ int printf(const char*, ...);
+// Overloads by target of what <string.h> declares for the host; <cstring> imports both into std.
+__device__ static inline void* memcpy(void* to, const void* from, size_t bytes) {
+  return __builtin_memcpy(to, from, bytes);
 }
+__device__ static inline void* memmove(void* to, const void* from, size_t bytes) {
+  return __builtin_memmove(to, from, bytes);
+}
+__device__ static inline void* memset(void* to, int value, size_t bytes) {
+  return __builtin_memset(to, value, bytes);
+}
+__device__ static inline int memcmp(const void* left, const void* right, size_t bytes) {
+  const unsigned char *a = (const unsigned char*)left, *b = (const unsigned char*)right;
+  for (size_t i = 0; i < bytes; ++i) {
+    if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
+  }
+  return 0;
+}
+__device__ static inline size_t strlen(const char* text) {
+  size_t n = 0;
+  while (text[n] != 0) ++n;
+  return n;
+}
+}
+__device__ inline void* operator new(size_t, void* place) noexcept { return place; }
+__device__ inline void* operator new[](size_t, void* place) noexcept { return place; }
+__device__ inline void operator delete(void*, void*) noexcept {}
+__device__ inline void operator delete[](void*, void*) noexcept {}
 KUAFU_EXTERN __attribute__((noreturn, nothrow)) void __kuafu_trap();
 KUAFU_EXTERN long long __kuafu_clock64();
 KUAFU_EXTERN void __kuafu_nanosleep(unsigned ns);

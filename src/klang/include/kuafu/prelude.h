@@ -21,3 +21,11 @@
 #ifndef KUAFU_NO_TORCH
 #include "kuafu/tensor.h"
 #endif
+
+// `__shared__ alignas(16) float x[32];`: the vendor's compiler takes the specifiers in any order, but a
+// C++ attribute may not follow the GNU one that __shared__ is. A size or a type.
+#ifdef __cplusplus
+template <class T> constexpr size_t __kuafu_align() { return alignof(T); }
+template <size_t N> constexpr size_t __kuafu_align() { return N; }
+#define alignas(...) __attribute__((aligned(__kuafu_align<__VA_ARGS__>())))
+#endif

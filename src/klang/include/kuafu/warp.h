@@ -49,6 +49,16 @@ KUAFU_WARP_EXTERN unsigned __kuafu_reduce_and_u32(__kuafu_u64 mask, unsigned val
 KUAFU_WARP_EXTERN unsigned __kuafu_reduce_or_u32(__kuafu_u64 mask, unsigned value);
 KUAFU_WARP_EXTERN unsigned __kuafu_reduce_xor_u32(__kuafu_u64 mask, unsigned value);
 KUAFU_WARP_EXTERN void __kuafu_syncwarp(__kuafu_u64 mask);
+// Of a tile: the lanes of the caller's own aligned group of `size`, which no 64-bit mask can name on a
+// warp of 128.
+KUAFU_WARP_EXTERN unsigned __kuafu_shfl_idx_i32_tile(int size, unsigned value, int lane, int width);
+KUAFU_WARP_EXTERN unsigned __kuafu_shfl_up_i32_tile(int size, unsigned value, int delta, int width);
+KUAFU_WARP_EXTERN unsigned __kuafu_shfl_down_i32_tile(int size, unsigned value, int delta, int width);
+KUAFU_WARP_EXTERN unsigned __kuafu_shfl_xor_i32_tile(int size, unsigned value, int lane_mask, int width);
+KUAFU_WARP_EXTERN int __kuafu_vote_any_tile(int size, int predicate);
+KUAFU_WARP_EXTERN int __kuafu_vote_all_tile(int size, int predicate);
+KUAFU_WARP_EXTERN __kuafu_u64 __kuafu_ballot_tile(int size, int predicate);
+KUAFU_WARP_EXTERN void __kuafu_syncwarp_tile(int size);
 
 KUAFU_D void __syncwarp(__kuafu_mask mask = KUAFU_ALL_LANES) { __kuafu_syncwarp(mask); }
 KUAFU_D int __any_sync(__kuafu_mask mask, int p) { return __kuafu_vote_any(mask, p); }
@@ -58,37 +68,41 @@ KUAFU_D __kuafu_lanes __ballot_sync(__kuafu_mask mask, int p) { return (__kuafu_
 KUAFU_D __kuafu_lanes __activemask() { return (__kuafu_lanes)__kuafu_activemask(); }
 
 // One shuffle of 32 bits per 32 bits of value.
-#define KUAFU_SHFL(name, kind, Lane, lane)                                                            \
-  template <class T> __attribute__((always_inline, device)) inline T name(__kuafu_mask mask, T value, Lane lane, int width = warpSize) { \
+#define KUAFU_SHFL(name, intrinsic, Mask, Lane, lane)                                                 \
+  template <class T> __attribute__((always_inline, device)) inline T name(Mask mask, T value, Lane lane, int width = warpSize) { \
     static_assert(__is_trivially_copyable(T) && sizeof(T) <= 16, "kuafu: " #name " takes a scalar or a vector of at most 16 bytes"); \
     T result;                                                                                         \
     if constexpr (sizeof(T) == 4) {                                                                   \
       unsigned bits;                                                                                  \
       __builtin_memcpy(&bits, &value, 4);                                                             \
-      bits = __kuafu_shfl_##kind##_i32(mask, bits, (int)lane, width);                                 \
+      bits = intrinsic(mask, bits, (int)lane, width);                                 \
       __builtin_memcpy(&result, &bits, 4);                                                            \
     } else if constexpr (sizeof(T) < 4) {                                                             \
       unsigned bits = 0;                                                                              \
       __builtin_memcpy(&bits, &value, sizeof(T));                                                     \
-      bits = __kuafu_shfl_##kind##_i32(mask, bits, (int)lane, width);                                 \
+      bits = intrinsic(mask, bits, (int)lane, width);                                 \
       __builtin_memcpy(&result, &bits, sizeof(T));                                                    \
     } else {                                                                                          \
       constexpr int kWords = sizeof(T) / 4;                                                           \
       static_assert(kWords * 4 == sizeof(T), "kuafu: " #name " takes a multiple of four bytes");      \
       unsigned bits[kWords];                                                                          \
       __builtin_memcpy(bits, &value, sizeof(T));                                                      \
-      bits[0] = __kuafu_shfl_##kind##_i32(mask, bits[0], (int)lane, width);                           \
-      bits[1] = __kuafu_shfl_##kind##_i32(mask, bits[1], (int)lane, width);                           \
-      if constexpr (kWords > 2) bits[2] = __kuafu_shfl_##kind##_i32(mask, bits[2], (int)lane, width); \
-      if constexpr (kWords > 3) bits[3] = __kuafu_shfl_##kind##_i32(mask, bits[3], (int)lane, width); \
+      bits[0] = intrinsic(mask, bits[0], (int)lane, width);                           \
+      bits[1] = intrinsic(mask, bits[1], (int)lane, width);                           \
+      if constexpr (kWords > 2) bits[2] = intrinsic(mask, bits[2], (int)lane, width); \
+      if constexpr (kWords > 3) bits[3] = intrinsic(mask, bits[3], (int)lane, width); \
       __builtin_memcpy(&result, bits, sizeof(T));                                                     \
     }                                                                                                 \
     return result;                                                                                    \
   }
-KUAFU_SHFL(__shfl_sync, idx, int, lane)
-KUAFU_SHFL(__shfl_up_sync, up, unsigned, delta)
-KUAFU_SHFL(__shfl_down_sync, down, unsigned, delta)
-KUAFU_SHFL(__shfl_xor_sync, xor, int, lane_mask)
+KUAFU_SHFL(__shfl_sync, __kuafu_shfl_idx_i32, __kuafu_mask, int, lane)
+KUAFU_SHFL(__shfl_up_sync, __kuafu_shfl_up_i32, __kuafu_mask, unsigned, delta)
+KUAFU_SHFL(__shfl_down_sync, __kuafu_shfl_down_i32, __kuafu_mask, unsigned, delta)
+KUAFU_SHFL(__shfl_xor_sync, __kuafu_shfl_xor_i32, __kuafu_mask, int, lane_mask)
+KUAFU_SHFL(__kuafu_tile_shfl, __kuafu_shfl_idx_i32_tile, int, int, lane)
+KUAFU_SHFL(__kuafu_tile_shfl_up, __kuafu_shfl_up_i32_tile, int, unsigned, delta)
+KUAFU_SHFL(__kuafu_tile_shfl_down, __kuafu_shfl_down_i32_tile, int, unsigned, delta)
+KUAFU_SHFL(__kuafu_tile_shfl_xor, __kuafu_shfl_xor_i32_tile, int, int, lane_mask)
 #undef KUAFU_SHFL
 
 template <class T> __attribute__((always_inline, device)) inline __kuafu_lanes __match_any_sync(__kuafu_mask mask, T value) {
