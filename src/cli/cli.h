@@ -33,9 +33,40 @@ struct RunOptions {
 };
 ExitStatus Run(const RunOptions& options);
 
-// Runs the bundled programs: right ones, and one for each of several defects. kOk when each got its
-// class.
-ExitStatus Demo(bool json);
+struct VerifyOptions {
+  std::string reference, kernel;  // a PyTorch file; a .cu or .mu file
+  std::string target;             // comma-separated; empty = one that fits the kernel's dialect
+  std::string plan = "quick";
+  uint64_t seed = 0;  // 0 = drawn
+  int trial = -1;     // only this one; -1 = all
+  int timeout_s = 0;  // 0 = the plan's own
+  bool sanitize = true;
+  bool cache = true;
+  bool json = false;
+  std::string batch;   // a list of candidates instead of one
+  std::string output;  // of a batch: results are appended, finished ids are skipped
+  int threads = 0;     // of a batch; 0 = one for each CPU
+};
+ExitStatus Verify(const VerifyOptions& options);
+
+// Verifies the bundled examples, right ones and one for each of several defects; kOk when each got
+// its class. With a reference and a kernel it verifies these instead.
+struct DemoOptions {
+  std::string reference, kernel;
+  bool json = false;
+};
+ExitStatus Demo(const DemoOptions& options);
+
+// `kuafu bench verify`: the bundled corpus through the verifier, warm; rates and latencies.
+struct BenchVerifyOptions {
+  int threads = 0;  // 0 = one for each CPU
+  int rounds = 2;
+  bool json = false;
+};
+ExitStatus BenchVerify(const BenchVerifyOptions& options);
+
+// A program of this installation, beside the running one.
+Result<std::string> SiblingProgram(const char* name);
 
 ExitStatus Doctor(bool json);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `kuafu` program: verbs and their options.
 #include <CLI/CLI.hpp>
+#include <cstdio>
 
 #include "cli/cli.h"
 
@@ -25,10 +26,55 @@ int main(int argc, char** argv) {
   run_verb->add_flag("--json", run.json, "print the result as JSON");
   run_verb->add_option("--arg", run.arguments, "argument of the program; may be repeated");
 
-  bool demo_json = false;
+  kuafu::cli::VerifyOptions verify;
+  CLI::App* verify_verb =
+      app.add_subcommand("verify", "judge a CUDA or MUSA kernel against its PyTorch reference");
+  verify_verb->add_option("reference", verify.reference,
+                          "PyTorch file with Model, get_inputs and get_init_inputs");
+  verify_verb->add_option("kernel", verify.kernel, "kernel with an entry function: .cu or .mu");
+  verify_verb->add_option("--target", verify.target,
+                          "simulated devices, comma-separated; default sim:h100 for .cu and "
+                          "sim:mtt-s4000 for .mu");
+  verify_verb->add_option("--plan", verify.plan, "trials: quick or full")
+      ->check(CLI::IsMember({"quick", "full"}));
+  verify_verb->add_option("--seed", verify.seed, "of inputs and orders; 0 = drawn");
+  verify_verb->add_option("--trial", verify.trial, "only the trial of this number");
+  verify_verb->add_option("--timeout-s", verify.timeout_s, "seconds all trials may take")
+      ->check(CLI::Range(1, 3600));
+  bool verify_no_sanitize = false, verify_no_cache = false;
+  verify_verb->add_flag("--no-sanitize", verify_no_sanitize,
+                        "do not look for races and uninitialised reads");
+  verify_verb->add_flag("--no-cache", verify_no_cache, "run the reference even if it ran before");
+  verify_verb->add_flag("--json", verify.json, "print the verdict as JSON");
+  CLI::Option* batch =
+      verify_verb->add_option("--batch", verify.batch,
+                              "file with a line {\"id\", \"reference\", \"kernel\", \"target\"} "
+                              "for each candidate; verdicts "
+                              "are printed as JSON lines as they finish");
+  verify_verb
+      ->add_option("-o,--output", verify.output,
+                   "append the verdicts to this file and skip those that are in it")
+      ->needs(batch);
+  verify_verb->add_option("--threads", verify.threads, "candidates at a time; 0 = one for each CPU")
+      ->check(CLI::Range(0, 256));
+
+  kuafu::cli::DemoOptions demo;
   CLI::App* demo_verb = app.add_subcommand(
-      "demo", "run the bundled programs, right and defective, and show what is found");
-  demo_verb->add_flag("--json", demo_json, "print the results as JSON, one object after the other");
+      "demo", "verify the bundled examples, right and defective, or the files given");
+  demo_verb->add_option("reference", demo.reference, "PyTorch file instead of the examples");
+  demo_verb->add_option("kernel", demo.kernel, "kernel for it: .cu or .mu");
+  demo_verb->add_flag("--json", demo.json, "print the verdicts as JSON lines");
+
+  CLI::App* bench_verb = app.add_subcommand("bench", "measure");
+  bench_verb->require_subcommand(1);
+  kuafu::cli::BenchVerifyOptions bench;
+  CLI::App* bench_verify_verb =
+      bench_verb->add_subcommand("verify", "candidates a second and latency over the corpus");
+  bench_verify_verb->add_option("--threads", bench.threads, "0 = one for each CPU")
+      ->check(CLI::Range(0, 256));
+  bench_verify_verb->add_option("--rounds", bench.rounds, "times over the corpus")
+      ->check(CLI::Range(1, 1000));
+  bench_verify_verb->add_flag("--json", bench.json, "print the result as JSON");
 
   bool doctor_json = false;
   CLI::App* doctor_verb =
@@ -44,6 +90,23 @@ int main(int argc, char** argv) {
     run.sanitize = !no_sanitize;
     return kuafu::cli::Run(run);
   }
-  if (demo_verb->parsed()) return kuafu::cli::Demo(demo_json);
+  if (verify_verb->parsed()) {
+    const bool pair = !verify.reference.empty() && !verify.kernel.empty();
+    if (pair == !verify.batch.empty() || (verify.reference.empty() != verify.kernel.empty())) {
+      std::fputs("kuafu: verify takes REFERENCE and KERNEL, or --batch LIST\n", stderr);
+      return kuafu::cli::kUsage;
+    }
+    verify.sanitize = !verify_no_sanitize;
+    verify.cache = !verify_no_cache;
+    return kuafu::cli::Verify(verify);
+  }
+  if (demo_verb->parsed()) {
+    if (demo.reference.empty() != demo.kernel.empty()) {
+      std::fputs("kuafu: demo takes nothing, or REFERENCE and KERNEL\n", stderr);
+      return kuafu::cli::kUsage;
+    }
+    return kuafu::cli::Demo(demo);
+  }
+  if (bench_verify_verb->parsed()) return kuafu::cli::BenchVerify(bench);
   return kuafu::cli::Doctor(doctor_json);
 }

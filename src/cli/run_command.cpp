@@ -26,21 +26,10 @@ struct Outcome {
   Json counters = Json::object();
 };
 
-Result<std::string> Sibling(const char* name) {
-  KUAFU_TRY(const std::string self, os::ExecutablePath());
-  const std::string path = os::JoinPath(os::DirName(self), name);
-  if (!os::FileExists(path)) {
-    return Error{
-        Code::kNotFound,
-        "looking for " + path + ": it is not there; build the project again with ./kuafu build"};
-  }
-  return path;
-}
-
 // An outcome other than pass means the program does not compile.
 Result<Outcome> Compile(const RunOptions& options, const device::Target& target,
                         const os::TempDir& dir) {
-  KUAFU_TRY(const std::string compiler, Sibling("kuafu-compiler"));
+  KUAFU_TRY(const std::string compiler, SiblingProgram("kuafu-compiler"));
   const bool musa = EndsWith(options.file, ".mu");
   const uint32_t arch = musa == target.profile->musa ? target.profile->arch : (musa ? 310u : 900u);
   KUAFU_TRY(os::Process process,
@@ -89,7 +78,7 @@ Status Link(const os::TempDir& dir) {
 
 Result<Outcome> Execute(const RunOptions& options, const device::Target& target,
                         const os::TempDir& dir) {
-  KUAFU_TRY(const std::string runner, Sibling("kuafu-runner"));
+  KUAFU_TRY(const std::string runner, SiblingProgram("kuafu-runner"));
   KUAFU_TRY(os::UniqueFd result_fd, os::CreateMemfd("kuafu-result", 0));
   const int width =
       options.warp_width != 0 ? options.warp_width : static_cast<int>(target.profile->warp_width);
