@@ -17,11 +17,14 @@ namespace kuafu::task {
 struct Expected {
   std::string name;
   tensor::DType dtype = tensor::DType::kF32;
-  tensor::HostTensor y64;         // f64; for integer and bool outputs exactly in i64
-  std::vector<double> e32;        // per row (all but the last dimension)
-  std::vector<double> terms_rms;  // S, per row, or one value for all
-  int64_t reduction = 1;          // K
-  bool exact = false;             // sums of small integers: bits must match
+  tensor::HostTensor y64;   // f64; for integer and bool outputs exactly in i64
+  std::vector<double> e32;  // per row (all but the last dimension)
+  // S, per row, or one value for all: for a plain sum the RMS of its terms. For anything else the
+  // frontend adds the rounding noise of simple implementations to every operation and gives here
+  // what comes out, in units of u K.
+  std::vector<double> terms_rms;
+  int64_t reduction = 1;  // K
+  bool exact = false;     // sums of small integers: bits must match
 };
 
 enum class Mismatch : uint8_t { kNone, kWrongShape, kWrongDType, kWrongResult };

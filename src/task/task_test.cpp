@@ -82,6 +82,33 @@ TEST(Compare, ShapeDTypeSpecialValues) {
   EXPECT_FALSE(CompareOutput(y, special).ok);
 }
 
+TEST(Compare, HalfResultsOfLongSumsAreNotExcused) {
+  // The sum is held in fp32: with u of fp16 a sum of 10^4 terms would be allowed to be 5 % off.
+  Expected expected{.dtype = DType::kF16, .y64 = HostTensor::Create(DType::kF64, {4}).value()};
+  expected.reduction = 10000;
+  expected.terms_rms = {0.05};
+  HostTensor y = HostTensor::Create(DType::kF16, {4}).value();
+  for (int i = 0; i < 4; ++i) {
+    expected.y64.Set(i, 500);
+    y.Set(i, 500.25);
+  }
+  EXPECT_TRUE(CompareOutput(y, expected).ok);
+  y.Set(2, 502);
+  EXPECT_FALSE(CompareOutput(y, expected).ok);
+}
+
+TEST(Compare, SubnormalResultsRoundAbsolutely) {
+  Expected expected{.y64 = HostTensor::Create(DType::kF64, {2}).value()};
+  HostTensor y = HostTensor::Create(DType::kF32, {2}).value();
+  for (int i = 0; i < 2; ++i) {
+    expected.y64.Set(i, 1.4 * std::ldexp(1.0, -149));
+    y.Set(i, std::ldexp(1.0, -149));
+  }
+  EXPECT_TRUE(CompareOutput(y, expected).ok);
+  y.Set(0, std::ldexp(5.0, -149));
+  EXPECT_FALSE(CompareOutput(y, expected).ok);
+}
+
 TEST(Task, JsonRoundTripAndLimits) {
   Task task{.name = "t", .source_hash = "h"};
   task.arguments.push_back({.name = "x", .shape = {2, 3}});

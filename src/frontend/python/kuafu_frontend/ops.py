@@ -3,8 +3,8 @@
 a careful fp32 implementation may be from the exact result.
 
 `sigma` models an implementation that is legitimate but simple: sums in serial order, functions by
-way of exp and a few ulp. For a serial sum of K terms with sum y and RMS r the rounding errors add up
-like a random walk: every step rounds at the size of the running sum, which grows like i y / K for
+way of exp and a few ulp. For a serial sum of K terms with sum y and RMS r the rounding errors add
+up like a random walk: every step rounds at the size of the running sum, which grows like i y / K for
 the mean and sqrt(i) r for the rest, hence
     sigma = u (sqrt(K) |y| / 3 + K r / 2.4).
 These are estimates of one standard deviation, not bounds; src/task/tolerance.cpp has the factors.
@@ -18,22 +18,22 @@ U32 = 2.0 ** -24
 
 # Results are inputs, selected, compared or moved: no rounding.
 EXACT = set("""
-clone copy _to_copy cat stack gather index index_select max min amax amin maximum minimum fmax fmin
-relu clamp clamp_min clamp_max neg abs sign where masked_fill sort topk kthvalue median nanmedian
-mode argmax argmin argsort eq ne lt le gt ge isnan isinf logical_not logical_and logical_or
-logical_xor bitwise_and bitwise_or bitwise_not bitwise_xor flip roll constant_pad_nd
-reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d
-replication_pad3d tril triu embedding floor ceil round trunc frac repeat repeat_interleave zeros
-ones full arange empty new_empty empty_like zeros_like ones_like full_like new_zeros new_ones
-new_full scalar_tensor max_pool2d_with_indices max_pool3d_with_indices adaptive_max_pool2d
-adaptive_max_pool3d upsample_nearest1d upsample_nearest2d upsample_nearest3d pixel_shuffle
-pixel_unshuffle fill zero lift_fresh lift masked_select nonzero index_put scatter eye im2col
-hardtanh threshold split unsafe_split split_with_sizes diag_embed diag new_empty_strided
-empty_strided linspace cummax cummin searchsorted bucketize unique _unique2 bincount histc
-masked_scatter index_fill index_copy take real imag view_as_real view_as_complex complex conj
-_conj resolve_conj resolve_neg tril_indices triu_indices any all nonzero_numpy isfinite remainder
-floor_divide fmod channel_shuffle rot90 heaviside copysign ldexp unfold_copy
-_local_scalar_dense equal is_nonzero signbit sgn broadcast_to empty_permuted set squeeze unsqueeze t transpose resize as_strided detach
+_conj _local_scalar_dense _to_copy _unique2 abs adaptive_max_pool2d adaptive_max_pool3d all amax
+amin any arange argmax argmin argsort as_strided bincount bitwise_and bitwise_not bitwise_or
+bitwise_xor broadcast_to bucketize cat ceil channel_shuffle clamp clamp_max clamp_min clone
+complex conj constant_pad_nd copy copysign cummax cummin detach diag diag_embed embedding empty
+empty_like empty_permuted empty_strided eq equal eye fill flip floor floor_divide fmax fmin fmod
+frac full full_like gather ge gt hardtanh heaviside histc im2col imag index index_copy index_fill
+index_put index_select is_nonzero isfinite isinf isnan kthvalue ldexp le lift lift_fresh linspace
+logical_and logical_not logical_or logical_xor lt masked_fill masked_scatter masked_select max
+max_pool2d_with_indices max_pool3d_with_indices maximum median min minimum mode nanmedian ne neg
+new_empty new_empty_strided new_full new_ones new_zeros nonzero nonzero_numpy ones ones_like
+pixel_shuffle pixel_unshuffle real reflection_pad1d reflection_pad2d reflection_pad3d relu
+remainder repeat repeat_interleave replication_pad1d replication_pad2d replication_pad3d resize
+resolve_conj resolve_neg roll rot90 round scalar_tensor scatter searchsorted set sgn sign signbit
+sort split split_with_sizes squeeze stack t take threshold topk transpose tril tril_indices triu
+triu_indices trunc unfold_copy unique unsafe_split unsqueeze upsample_nearest1d upsample_nearest2d
+upsample_nearest3d view_as_complex view_as_real where zero zeros zeros_like
 """.split())
 
 # By way of exp, the error is absolute where the result is small.

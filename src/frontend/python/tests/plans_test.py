@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shapes, values and truth of small files written for one purpose each."""
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import numpy  # noqa: E402
+
+from files_test import make  # noqa: E402
+from kuafu_frontend.errors import BadFile  # noqa: E402
+
+HEAD = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
+
+
+def text(forward, inputs, head="", init="", arguments="", init_inputs="[]"):
+    constructor = ""
+    if init:
+        constructor = f"""
+    def __init__(self{arguments}):
+        super().__init__()
+        {init}"""
+    return f"""{HEAD}{head}
+class Model(nn.Module):{constructor}
+    def forward(self, x, *rest):
+        return {forward}
+def get_inputs():
+    return {inputs}
+def get_init_inputs():
+    return {init_inputs}
+"""
+
+
+def trial(document, label, name=None):
+    return next(t for t in document["trials"] if t["shape_label"] == label and (
+        name is None or t["value_class"] == name))
+
+
+def values(arenas, argument):
+    kinds = {"f32": numpy.float32, "f64": numpy.float64, "i64": numpy.int64, "f16": numpy.float16}
+    data = bytearray(arenas[0].size)
+    for at, part in arenas[0].parts:
+        data[at:at + len(part)] = part
+    kind = numpy.dtype(kinds[argument["t"]])
+    storage = numpy.frombuffer(bytes(data[argument["at"]:argument["at"] + argument["bytes"]]), kind)
+    strides = [s * kind.itemsize for s in argument["strides"]]
+    return numpy.lib.stride_tricks.as_strided(storage[argument["offset"]:], argument["shape"],
+                                              strides)
+
+
+class Plans(unittest.TestCase):
+    def test_full_plan_has_views_empty_and_special_values(self):
+        document, arenas = make(text("torch.relu(x)", "[torch.randn(rows, cols)]",
+                                     "rows = 6\ncols = 130\n"), "full")
+        labels = {t["shape_label"] for t in document["trials"]}
+        self.assertLessEqual({"strided", "sliced", "expanded", "empty", "wide", "tile+1", "tile-1"},
+                             labels)
+        classes = {t["value_class"] for t in document["trials"]}
+        self.assertLessEqual({"special", "denormal", "large", "sparse", "constant", "zero_one"},
+                             classes)
+        strided = trial(document, "strided")["arguments"][0]
+        self.assertEqual(strided["strides"][0], 1)
+        sliced = trial(document, "sliced")["arguments"][0]
+        self.assertGreater(sliced["offset"], 0)
+        self.assertFalse(numpy.isnan(values(arenas, sliced)).any())
+        self.assertEqual(trial(document, "expanded")["arguments"][0]["strides"][0], 0)
+        special = values(arenas, trial(document, "nominal", "special")["arguments"][0])
+        self.assertTrue(numpy.isnan(special).any())
+
+    def test_literal_sizes_are_found(self):
+        document, _ = make(text("self.l(x)", "[torch.rand(16, 32)]", init="self.l = nn.Linear(n, 8)",
+                                arguments=", n", init_inputs="[32]"))
+        odd = trial(document, "odd")
+        self.assertEqual(odd["arguments"][0]["shape"], [7, 45])
+        self.assertEqual(odd["arguments"][1]["shape"], [8, 45])
+
+    def test_large_nominal_sizes_shrink_and_say_so(self):
+        source = text("x @ rest[0]", "[torch.rand(M, K), torch.rand(K, N)]",
+                      "M = 1024 * 4\nK = 4096\nN = 2048\n")
+        document, _ = make(source)
+        shape = trial(document, "nominal")["arguments"][0]["shape"]
+        self.assertLess(shape[0] * shape[1], 1 << 18)
+        self.assertIn("nominal sizes scaled: ", document["notes"][0])
+        with self.assertRaises(BadFile) as caught:
+            make(text("x + 1", "[torch.rand(n, 65536)]", "n = 8192\n"), nominal_only=True)
+        self.assertEqual(caught.exception.code, "exhausted")
+
+    def test_processed_random_numbers_keep_their_domain(self):
+        document, arenas = make(text("torch.log(x)", "[torch.rand(n) * 4 + 2]", "n = 500\n"))
+        for t in document["trials"]:
+            v = values(arenas, t["arguments"][0])
+            self.assertTrue((v >= 2).all() and (v <= 6).all(), t["value_class"])
+
+    def test_labels_stay_labels(self):
+        document, arenas = make(text("F.cross_entropy(x, rest[0])",
+                                     "[torch.randn(n, 11), torch.randint(0, 11, (n,))]",
+                                     "n = 40\n"), "full")
+        for t in document["trials"]:
+            if t["arguments"][1]["shape"][0]:
+                v = values(arenas, t["arguments"][1])
+                self.assertTrue((v >= 0).all() and (v < 11).all())
+
+    def test_classes_that_reference_cannot_stand_are_dropped(self):
+        document, _ = make(text("torch.sqrt(x)", "[torch.rand(n)]", "n = 300\n"))
+        classes = {t["value_class"] for t in document["trials"]}
+        self.assertNotIn("negative_mean", classes)
+        self.assertTrue([n for n in document["notes"] if "negative_mean" in n])
+
+    def test_ties_make_sorted_indices_ambiguous(self):
+        document, _ = make(text("torch.topk(x, 3).indices", "[torch.randn(5, n)]", "n = 300\n"))
+        self.assertFalse({"zero_one", "constant"} & {
+            t["value_class"] for t in document["trials"]})
+
+    def test_exact_sums_only_where_nothing_rounds(self):
+        document, _ = make(text("x @ rest[0]", "[torch.randn(n, n), torch.randn(n, n)]",
+                                "n = 20\n"))
+        self.assertTrue(trial(document, "odd", "zero_one")["outputs"][0]["exact"])
+        document, _ = make(text("(x @ rest[0]) / 3", "[torch.randn(n, n), torch.randn(n, n)]",
+                                "n = 20\n"))
+        self.assertFalse(any(o["exact"] for t in document["trials"] for o in t["outputs"]))
+
+    def test_half_matmul_and_convolution(self):
+        document, _ = make(text("F.conv2d((x @ x.transpose(-1, -2))[None, None], rest[0])",
+                                "[torch.randn(n, 8).half(), torch.randn(2, 1, 3, 3).half()]",
+                                "n = 12\n"))
+        self.assertEqual(document["trials"][0]["outputs"][0]["dtype"], "f16")
+
+    def test_newer_functions(self):
+        document, _ = make(text("F.scaled_dot_product_attention(x, x, x, is_causal=True)",
+                                "[torch.randn(2, 2, n, 16)]", "n = 24\n"))
+        self.assertGreaterEqual(len(document["trials"]), 8)
+        document, _ = make(text("self.n(x)", "[torch.randn(4, n)]", "n = 24\n",
+                                "self.n = nn.RMSNorm(n)", "", "[]"))
+        self.assertGreaterEqual(len(document["trials"]), 5)
+
+    def test_recurrent_model_and_nested_outputs(self):
+        document, _ = make(text("self.l(x)", "[torch.randn(2, steps, 6)]", "steps = 5\n",
+                                "self.l = nn.LSTM(6, 4, batch_first=True)"))
+        self.assertEqual([o["name"] for o in document["task"]["outputs"]], ["y0", "y1_0", "y1_1"])
+
+    def test_trace_is_flat_and_knows_reduction_lengths(self):
+        document, _ = make(text("torch.softmax(x @ rest[0], -1)",
+                                "[torch.randn(n, 30), torch.randn(30, n)]", "n = 20\n"))
+        trace = document["task"]["trace"]
+        self.assertEqual([(o["op"], o["k"]) for o in trace],
+                         [("aten.mm.default", 30), ("aten._softmax.default", 20)])
+        self.assertEqual(trace[1]["inputs"], trace[0]["results"])
+        self.assertEqual(document["trials"][0]["outputs"][0]["k"], 30)
+
+
+if __name__ == "__main__":
+    unittest.main()
