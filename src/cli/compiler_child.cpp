@@ -24,8 +24,7 @@ namespace {
 
 constexpr int64_t kStderrBytesMax = 4096;
 
-[[noreturn]] void ChildMain(pid_t parent, const ChildLimits& limits, int stderr_fd,
-                            const std::function<int()>& body) {
+void BecomeChild(pid_t parent, const ChildLimits& limits, int stderr_fd) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(125);
@@ -38,8 +37,6 @@ constexpr int64_t kStderrBytesMax = 4096;
   l.address_space_bytes = limits.address_space_bytes;
   l.file_bytes = limits.file_bytes;
   if (!os::ApplyLimits(l).ok()) _exit(125);
-  // No destructors and no exit handlers: they belong to the parent.
-  _exit(body());
 }
 
 std::string ReadStart(int fd) {
@@ -49,15 +46,24 @@ std::string ReadStart(int fd) {
   return text;
 }
 
-// True: the process behind `pidfd` has ended.
-bool WaitUntil(int pidfd, const os::Deadline& deadline) {
+enum class Waited { kEnded, kDeadline, kCancelled };
+
+Waited WaitUntil(int pidfd, int cancel_fd, const os::Deadline& deadline) {
   for (;;) {
-    pollfd p = {pidfd, POLLIN, 0};
-    const int n = poll(&p, 1, deadline.PollTimeoutMs());
-    if (n > 0) return true;
-    if (n == 0 && deadline.Expired()) return false;
-    if (n < 0 && errno != EINTR) return false;
+    pollfd p[2] = {{pidfd, POLLIN, 0}, {cancel_fd, POLLIN, 0}};
+    const int n = poll(p, 2, deadline.PollTimeoutMs());
+    if (n > 0 && p[0].revents != 0) return Waited::kEnded;
+    if (n > 0) return Waited::kCancelled;
+    if (n == 0 && deadline.Expired()) return Waited::kDeadline;
+    if (n < 0 && errno != EINTR) return Waited::kDeadline;
   }
+}
+
+int Reap(pid_t pid) {
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
 }
 
 }  // namespace
@@ -71,29 +77,47 @@ std::string ChildEnd::ToString() const {
   return text;
 }
 
-Result<ChildEnd> RunChild(const ChildLimits& limits, const std::function<int()>& body) {
+Result<std::optional<ChildEnd>> ForkAndWait(const ChildLimits& limits) {
   KUAFU_TRY(const os::UniqueFd stderr_fd, os::CreateMemfd("kuafu-stderr", 0));
   const os::Deadline deadline = os::Deadline::AfterMs(limits.timeout_ms);
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) return os::ErrnoError("starting a compiler process", errno);
-  if (pid == 0) ChildMain(parent, limits, stderr_fd.get(), body);
+  if (pid == 0) {
+    BecomeChild(parent, limits, stderr_fd.get());
+    return std::optional<ChildEnd>();
+  }
   setpgid(pid, pid);  // here as well, so that the kill below finds the group
   const os::UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   ChildEnd end;
-  end.timed_out = !pidfd.valid() || !WaitUntil(pidfd.get(), deadline);
+  end.timed_out =
+      !pidfd.valid() || WaitUntil(pidfd.get(), limits.cancel_fd, deadline) == Waited::kDeadline;
   // Also after a normal end: nothing it has started may outlive it.
   kill(-pid, SIGKILL);
   kill(pid, SIGKILL);
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = Reap(pid);
   if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
   // The limit on CPU time may strike first.
   if (end.signal == SIGXCPU) end.timed_out = true;
   end.stderr_text = ReadStart(stderr_fd.get());
-  return end;
+  return std::optional<ChildEnd>(std::move(end));
+}
+
+Result<Helper> ForkHelper() {
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) return os::ErrnoError("starting a compiler process", errno);
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(125);
+  }
+  return Helper{pid};
+}
+
+void EndHelper(pid_t pid) {
+  kill(pid, SIGKILL);
+  Reap(pid);
 }
 
 }  // namespace kuafu::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compile server. Each source is compiled in a forked child with limits, so that one which
-// crashes or stalls clang costs an answer and nothing else. Results come back in memory files.
+// The compile server. Each half of a source is compiled in a process of its own with limits, so
+// that a source which crashes or stalls clang costs an answer and nothing else. Results come back
+// in memory files.
 //
 //   {"id":1,"source":"...","file":"x.cu","dialect":"cuda","arch":900,"timeout_ms":20000}
 //   {"id":1,"ok":true,"entry":"f",...} with two descriptors, the module and the shared object
@@ -8,19 +9,16 @@
 //   {"id":1,"ok":false,"timeout":true}, {"id":1,"infra":"..."}: this installation is broken
 #include "cli/compiler_serve.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/json.h"
-#include "cli/compiler_child.h"
 #include "cli/compiler_link.h"
+#include "cli/compiler_zygote.h"
 #include "klang/klang.h"
 #include "os/channel.h"
 #include "os/clock.h"
@@ -31,29 +29,9 @@ namespace {
 
 constexpr int kChannelFd = 3;
 constexpr int64_t kRequestBytesMax = 32 * kMiB;  // a source of 4 MiB in JSON escapes
-constexpr int64_t kAddressSpaceMax = 2 * kGiB;
-constexpr int64_t kOutputBytesMax = 64 * kMiB;
 constexpr int64_t kTimeoutMsMax = 600'000;
 constexpr int64_t kSendMsMax = 60'000;
-
-struct Outputs {
-  os::UniqueFd report, module, object;
-};
-
-Status WriteAll(int fd, std::string_view bytes) {
-  for (size_t done = 0; done < bytes.size();) {
-    const ssize_t n =
-        pwrite(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return os::ErrnoError("writing the compiler's result", errno);
-    done += static_cast<size_t>(n);
-  }
-  return OkStatus();
-}
-
-std::string_view AsText(const std::vector<uint8_t>& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+constexpr size_t kZygotesMax = 6;  // 100-200 MiB each
 
 const char* SeverityName(klang::Severity severity) {
   switch (severity) {
@@ -74,32 +52,6 @@ Json DiagnosticsJson(const std::vector<klang::Diagnostic>& diagnostics) {
                     {"text", d.ToString()}});
   }
   return list;
-}
-
-// In the child. What it finds goes into the memory files.
-Status CompileInto(const klang::CompileRequest& request, const Outputs& out) {
-  Json report;
-  Result<klang::CompileResult> result = klang::Compile(request);
-  if (!result.ok()) {
-    // A request that cannot be used is the candidate's fault; everything else is ours.
-    if (result.error().code != Code::kInvalidInput) return std::move(result).error();
-    klang::Diagnostic d;
-    d.message = result.error().message;
-    report["ok"] = false;
-    report["diagnostics"] = DiagnosticsJson({d});
-  } else {
-    const klang::CompileResult& r = result.value();
-    report["ok"] = r.ok;
-    report["entry"] = r.entry;
-    report["device_ms"] = r.device_ms;
-    report["host_ms"] = r.host_ms;
-    report["diagnostics"] = DiagnosticsJson(r.diagnostics);
-    if (r.ok) {
-      KUAFU_TRY_STATUS(WriteAll(out.module.get(), AsText(r.device_module)));
-      KUAFU_TRY_STATUS(WriteAll(out.object.get(), AsText(r.host_object)));
-    }
-  }
-  return WriteAll(out.report.get(), DumpJson(report));
 }
 
 Result<klang::Dialect> ReadDialect(const Json& json) {
@@ -124,87 +76,123 @@ Result<klang::CompileRequest> ReadRequest(const Json& json) {
   return request;
 }
 
-Result<Json> ReadReport(int fd) {
-  KUAFU_TRY(const int64_t bytes, os::FdSize(fd));
-  if (bytes == 0 || bytes > kOutputBytesMax)
-    return Error{Code::kInternal, "the compiler process left no report"};
-  KUAFU_TRY(const os::Mapping map, os::MapFd(fd, bytes, os::Access::kReadOnly));
-  return ParseJson({reinterpret_cast<const char*>(map.bytes().data()), map.bytes().size()});
-}
-
-// The answer to one request, without the id, and the descriptors that go with it.
-Result<Json> Answer(const Json& json, std::vector<os::UniqueFd>* fds) {
-  KUAFU_TRY(const klang::CompileRequest request, ReadRequest(json));
-  KUAFU_TRY(const int64_t timeout_ms, JsonInt(json, "timeout_ms"));
-  Outputs out;
-  KUAFU_TRY(out.report, os::CreateMemfd("kuafu-report", 0));
-  KUAFU_TRY(out.module, os::CreateMemfd("kuafu-module", 0));
-  KUAFU_TRY(out.object, os::CreateMemfd("kuafu-object", 0));
-  ChildLimits limits;
-  limits.timeout_ms = std::clamp<int64_t>(timeout_ms, 1, kTimeoutMsMax);
-  limits.address_space_bytes = kAddressSpaceMax;
-  limits.file_bytes = kOutputBytesMax;
-  KUAFU_TRY(const ChildEnd end, RunChild(limits, [&] {
-              close(kChannelFd);
-              const Status status = CompileInto(request, out);
-              if (status.ok()) return 0;
-              std::fprintf(stderr, "%s\n", status.error().ToString().c_str());
-              return kChildBroken;
-            }));
-  if (end.timed_out) return Json{{"ok", false}, {"timeout", true}};
-  if (end.exit_code == kChildBroken) return Error{Code::kInternal, "compiling: " + end.ToString()};
-  if (end.exit_code != 0) return Json{{"ok", false}, {"crash", end.ToString()}};
-  KUAFU_TRY(Json report, ReadReport(out.report.get()));
-  KUAFU_TRY(const bool ok, JsonBool(report, "ok"));
-  if (!ok) return report;
-  const int64_t start = os::SystemClock().NowNs();
-  KUAFU_TRY(os::UniqueFd library, LinkSharedObject(out.object.get()));
-  report["link_ms"] = static_cast<double>(os::SystemClock().NowNs() - start) * 1e-6;
-  KUAFU_TRY_STATUS(os::SealAll(out.module.get()));
-  KUAFU_TRY_STATUS(os::SealAll(library.get()));
-  fds->push_back(std::move(out.module));
-  fds->push_back(std::move(library));
-  return report;
-}
-
-Status ServeOne(os::Channel& channel) {
-  KUAFU_TRY(const os::Frame frame, channel.Receive(kRequestBytesMax, os::Deadline::Infinite()));
-  KUAFU_TRY(const Json request, ParseJson(frame.bytes));
-  KUAFU_TRY(const int64_t id, JsonInt(request, "id"));
-  Json reply;
-  reply["id"] = id;
-  std::vector<os::UniqueFd> fds;
-  Result<Json> answer = Answer(request, &fds);
-  if (answer.ok()) {
-    reply.update(answer.value());
-  } else {
-    reply["infra"] = answer.error().ToString();
+// True: `report` says how the process failed.
+bool Failed(const ChildEnd& end, Json* report) {
+  if (end.timed_out) {
+    *report = {{"ok", false}, {"timeout", true}};
+  } else if (end.exit_code != 0) {
+    *report = {{"ok", false}, {"crash", end.ToString()}};
   }
-  std::vector<int> raw;
-  for (const os::UniqueFd& fd : fds) raw.push_back(fd.get());
-  return channel.Send(DumpJson(reply), raw, os::Deadline::AfterMs(kSendMsMax));
+  return end.timed_out || end.exit_code != 0;
 }
 
-// Loads what the first compilation would load, so that no child has to.
-void WarmUp() {
-  klang::CompileRequest request;
-  request.source = "__global__ void kuafu_warm_up(float* x) { x[threadIdx.x] += 1.0f; }\n";
-  const Result<klang::CompileResult> ignored = klang::Compile(request);
-  static_cast<void>(ignored);
-}
+class Server {
+ public:
+  explicit Server(os::Channel channel) : channel_(std::move(channel)) {}
+
+  // What most candidates need; parsed while the peer prepares its first request.
+  Status WarmUp() {
+    // Binds the libraries' symbols and fills LLVM's tables, for all processes to come.
+    klang::CompileRequest request;
+    request.source =
+        "__attribute__((global)) void k(float* x) { x[0] = 1; }\nint f() { return 1; }\n";
+    request.include_dir = "/nonexistent";
+    const Result<klang::CompileResult> compiled = klang::Compile(request);
+    if (!compiled.ok()) return compiled.error();
+    for (const Half half : {Half::kDevice, Half::kHost}) {
+      const Result<Zygote*> zygote = Find(half, {});
+      if (!zygote.ok()) return zygote.error();
+    }
+    return OkStatus();
+  }
+
+  Status ServeOne() {
+    KUAFU_TRY(const os::Frame frame, channel_.Receive(kRequestBytesMax, os::Deadline::Infinite()));
+    KUAFU_TRY(const Json request, ParseJson(frame.bytes));
+    KUAFU_TRY(const int64_t id, JsonInt(request, "id"));
+    Json reply;
+    reply["id"] = id;
+    std::vector<os::UniqueFd> fds;
+    Result<Json> answer = Answer(request, &fds);
+    if (answer.ok()) {
+      reply.update(answer.value());
+    } else {
+      reply["infra"] = answer.error().ToString();
+      zygotes_.clear();  // whichever of them is broken
+    }
+    std::vector<int> raw;
+    for (const os::UniqueFd& fd : fds) raw.push_back(fd.get());
+    return channel_.Send(DumpJson(reply), raw, os::Deadline::AfterMs(kSendMsMax));
+  }
+
+ private:
+  // One with these headers, started when there is none. Valid until the next call but one.
+  Result<Zygote*> Find(Half half, const klang::HeaderSet& set) {
+    const auto fits = [&](const auto& z) { return z->half() == half && z->set() == set; };
+    const auto at = std::find_if(zygotes_.begin(), zygotes_.end(), fits);
+    if (at != zygotes_.end()) {
+      std::rotate(at, at + 1, zygotes_.end());
+      return zygotes_.back().get();
+    }
+    if (zygotes_.size() >= kZygotesMax) zygotes_.erase(zygotes_.begin());
+    KUAFU_TRY(Zygote zygote, Zygote::Start(half, set));
+    zygotes_.push_back(std::make_unique<Zygote>(std::move(zygote)));
+    return zygotes_.back().get();
+  }
+
+  // The answer to one request, without the id, and the descriptors that go with it.
+  Result<Json> Answer(const Json& json, std::vector<os::UniqueFd>* fds) {
+    KUAFU_TRY(const klang::CompileRequest request, ReadRequest(json));
+    KUAFU_TRY(const int64_t timeout_ms, JsonInt(json, "timeout_ms"));
+    const ZygoteJob job{&request, std::clamp<int64_t>(timeout_ms, 1, kTimeoutMsMax)};
+    klang::HeaderSet set = klang::HeadersFor(request);
+    KUAFU_TRY(Zygote * device, Find(Half::kDevice, set));
+    set.arch = klang::HeaderSet().arch;  // the host half does not depend on it
+    KUAFU_TRY(Zygote * host, Find(Half::kHost, set));
+    KUAFU_TRY_STATUS(device->Begin(job));
+    KUAFU_TRY_STATUS(host->Begin(job));
+    KUAFU_TRY(ZygoteAnswer on_device, device->Finish());
+    Json report;
+    bool failed = Failed(on_device.end, &report);
+    if (!failed && !on_device.result.ok) {
+      failed = true;
+      report = {{"ok", false}, {"diagnostics", DiagnosticsJson(on_device.result.diagnostics)}};
+    }
+    if (failed) KUAFU_TRY_STATUS(host->Cancel());
+    KUAFU_TRY(ZygoteAnswer on_host, host->Finish());
+    if (failed || Failed(on_host.end, &report)) return report;
+    std::vector<klang::Diagnostic> diagnostics = std::move(on_device.result.diagnostics);
+    klang::AppendDiagnostics(std::move(on_host.result.diagnostics), &diagnostics);
+    report = {{"ok", on_host.result.ok},
+              {"entry", on_host.result.entry},
+              {"device_ms", on_device.result.ms},
+              {"host_ms", on_host.result.ms},
+              {"link_ms", 0.0},
+              {"diagnostics", DiagnosticsJson(diagnostics)}};
+    if (!on_host.result.ok) return report;
+    const int64_t start = os::SystemClock().NowNs();
+    KUAFU_TRY(os::UniqueFd library, LinkSharedObject(on_host.bytes.get()));
+    report["link_ms"] = static_cast<double>(os::SystemClock().NowNs() - start) * 1e-6;
+    KUAFU_TRY_STATUS(os::SealAll(on_device.bytes.get()));
+    KUAFU_TRY_STATUS(os::SealAll(library.get()));
+    fds->push_back(std::move(on_device.bytes));
+    fds->push_back(std::move(library));
+    return report;
+  }
+
+  os::Channel channel_;
+  std::vector<std::unique_ptr<Zygote>> zygotes_;  // the most recently used last
+};
 
 }  // namespace
 
 int ServeCompiler() {
-  os::Channel channel{os::UniqueFd(kChannelFd)};
-  WarmUp();
-  for (;;) {
-    const Status status = ServeOne(channel);
-    if (status.ok()) continue;
-    if (status.error().code == Code::kUnavailable) return 0;
-    std::fprintf(stderr, "kuafu-compiler: serving: %s\n", status.error().ToString().c_str());
-    return 4;
-  }
+  Server server{os::Channel(os::UniqueFd(kChannelFd))};
+  Status status = server.WarmUp();
+  while (status.ok()) status = server.ServeOne();
+  if (status.error().code == Code::kUnavailable) return 0;
+  std::fprintf(stderr, "kuafu-compiler: serving: %s\n", status.error().ToString().c_str());
+  return 4;
 }
 
 }  // namespace kuafu::cli

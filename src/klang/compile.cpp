@@ -1,27 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs clang in process, once for the device and once for the host. The only file that includes
-// clang.
-//
-// clang sees the source in memory and, of the disk, only the dialect headers, its own headers and
-// those of the C++ library: a candidate cannot read the machine through #include or __has_include.
-#include <filesystem>
-#include <mutex>
-
-#include <clang/Basic/Diagnostic.h>
-#include <clang/Basic/SourceManager.h>
-#include <clang/CodeGen/CodeGenAction.h>
-#include <clang/Frontend/CompilerInstance.h>
-#include <clang/Frontend/CompilerInvocation.h>
+// The two halves of a compilation, device and host: clang, then our passes and lowering, or code
+// generation.
+#include <llvm/ADT/SmallString.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Support/BuryPointer.h>
 #include <llvm/Support/Path.h>
-#include <llvm/Support/TargetSelect.h>
-#include <llvm/Support/VirtualFileSystem.h>
 
 #include "klang/entry.h"
 #include "klang/klang.h"
+#include "klang/parse.h"
 #include "klang/stages.h"
 #include "os/clock.h"
+#include "os/file.h"
 
 namespace kuafu::klang {
 namespace {
@@ -29,244 +20,6 @@ namespace {
 double MillisecondsSince(int64_t start_ns) {
   return static_cast<double>(os::SystemClock().NowNs() - start_ns) * 1e-6;
 }
-
-// Lets through the paths below a few prefixes and nothing else.
-class PrefixFileSystem : public llvm::vfs::ProxyFileSystem {
- public:
-  PrefixFileSystem(llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> fs,
-                   std::vector<std::string> prefixes)
-      : ProxyFileSystem(std::move(fs)), prefixes_(std::move(prefixes)) {}
-
-  llvm::ErrorOr<llvm::vfs::Status> status(const llvm::Twine& path) override {
-    if (!Allowed(path)) return std::make_error_code(std::errc::no_such_file_or_directory);
-    return ProxyFileSystem::status(path);
-  }
-  bool exists(const llvm::Twine& path) override {
-    return Allowed(path) && ProxyFileSystem::exists(path);
-  }
-  llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> openFileForRead(
-      const llvm::Twine& path) override {
-    if (!Allowed(path)) return std::make_error_code(std::errc::no_such_file_or_directory);
-    return ProxyFileSystem::openFileForRead(path);
-  }
-  llvm::vfs::directory_iterator dir_begin(const llvm::Twine& path,
-                                          std::error_code& error) override {
-    if (Allowed(path)) return ProxyFileSystem::dir_begin(path, error);
-    error = std::make_error_code(std::errc::no_such_file_or_directory);
-    return {};
-  }
-  // The real directory is nobody's business: relative names mean the source's own place, where only
-  // it lies.
-  llvm::ErrorOr<std::string> getCurrentWorkingDirectory() const override {
-    return std::string(kSourceDir);
-  }
-  std::error_code setCurrentWorkingDirectory(const llvm::Twine&) override { return {}; }
-
- private:
-  bool Allowed(const llvm::Twine& path) const {
-    llvm::SmallString<256> clean;
-    path.toVector(clean);
-    if (!llvm::sys::path::is_absolute(clean)) return false;
-    llvm::sys::path::remove_dots(clean, true);
-    for (const std::string& prefix : prefixes_) {
-      if (clean.str().starts_with(prefix) &&
-          (clean.size() == prefix.size() || clean[prefix.size()] == '/'))
-        return true;
-    }
-    return false;
-  }
-  std::vector<std::string> prefixes_;
-};
-
-// "/kuafu-source/x.cu" and the like, as the user knows them.
-std::string ShownPath(llvm::StringRef path) {
-  if (path.starts_with(llvm::StringRef(kSourceDir))) path = path.drop_front(kSourceDir.size());
-  return path.str();
-}
-
-class Collector : public clang::DiagnosticConsumer {
- public:
-  Collector(const CompileRequest& request, std::vector<Diagnostic>* out)
-      : request_(request), out_(out) {}
-
-  void HandleDiagnostic(clang::DiagnosticsEngine::Level level,
-                        const clang::Diagnostic& info) override {
-    DiagnosticConsumer::HandleDiagnostic(level, info);
-    if (level == clang::DiagnosticsEngine::Ignored || level == clang::DiagnosticsEngine::Remark)
-      return;
-    if (out_->size() >= kMaxDiagnostics) return;
-    Diagnostic d;
-    d.severity = level == clang::DiagnosticsEngine::Note      ? Severity::kNote
-                 : level == clang::DiagnosticsEngine::Warning ? Severity::kWarning
-                                                              : Severity::kError;
-    llvm::SmallString<256> text;
-    info.FormatDiagnostic(text);
-    d.message = text.str().str();
-    if (info.getLocation().isValid() && info.hasSourceManager()) {
-      const clang::SourceManager& sources = info.getSourceManager();
-      const clang::PresumedLoc loc =
-          sources.getPresumedLoc(sources.getExpansionLoc(info.getLocation()));
-      if (loc.isValid()) {
-        d.file = ShownPath(loc.getFilename());
-        d.line = loc.getLine();
-        d.column = loc.getColumn();
-        if (d.file == request_.file) AddSnippet(request_.source, &d);
-      }
-    }
-    out_->push_back(std::move(d));
-  }
-
- private:
-  const CompileRequest& request_;
-  std::vector<Diagnostic>* out_;
-};
-
-void InitializeTargets() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeNVPTXTargetInfo();
-    LLVMInitializeNVPTXTarget();
-    LLVMInitializeNVPTXTargetMC();
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmParser();
-    LLVMInitializeX86AsmPrinter();
-  });
-}
-
-// The newest libstdc++ on this machine; its headers need no compiler of their own.
-std::string LibstdcxxVersion() {
-  std::string best;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/usr/include/c++", error)) {
-    const std::string name = entry.path().filename();
-    if (name.size() > best.size() || (name.size() == best.size() && name > best)) best = name;
-  }
-  return best;
-}
-
-struct Paths {
-  std::string include_dir, resource_dir = KUAFU_CLANG_RESOURCE_DIR, libstdcxx = LibstdcxxVersion();
-  std::vector<std::string> user;  // from -I
-  std::vector<std::string> Allowed() const {
-    std::vector<std::string> all = {include_dir, resource_dir, "/usr/include"};
-    all.insert(all.end(), user.begin(), user.end());
-    return all;
-  }
-};
-
-class Invocation {
- public:
-  Invocation(const CompileRequest& request, const Paths& paths)
-      : request_(request), paths_(paths) {}
-
-  // nullptr: clang reported errors. `context` owns what the module uses.
-  std::unique_ptr<llvm::Module> Run(bool device, const std::string& source,
-                                    llvm::LLVMContext* context,
-                                    std::vector<Diagnostic>* diagnostics) {
-    const std::vector<std::string> args = Arguments(device);
-    std::vector<const char*> argv;
-    for (const std::string& a : args) argv.push_back(a.c_str());
-
-    auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
-    memory->addFile(SourcePath(), 0, llvm::MemoryBuffer::getMemBuffer(source, SourcePath()));
-    auto disk = llvm::makeIntrusiveRefCnt<PrefixFileSystem>(llvm::vfs::createPhysicalFileSystem(),
-                                                            paths_.Allowed());
-    auto overlay = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(disk);
-    overlay->pushOverlay(memory);
-    overlay->setCurrentWorkingDirectory(std::string(kSourceDir));
-    // The overlay stops at the disk, where no such directory is; without one `-include` crashes
-    // clang.
-    memory->setCurrentWorkingDirectory(std::string(kSourceDir));
-
-    clang::CompilerInstance compiler;
-    Collector collector(request_, diagnostics);
-    compiler.createDiagnostics(&collector, /*ShouldOwnClient=*/false);
-    auto invocation = std::make_shared<clang::CompilerInvocation>();
-    if (!clang::CompilerInvocation::CreateFromArgs(*invocation, argv, compiler.getDiagnostics()))
-      return nullptr;
-    compiler.setInvocation(std::move(invocation));
-    compiler.createDiagnostics(&collector, /*ShouldOwnClient=*/false);
-    compiler.createFileManager(overlay);
-    compiler.createSourceManager(compiler.getFileManager());
-    clang::EmitLLVMOnlyAction action(context);
-    if (!compiler.ExecuteAction(action) || collector.getNumErrors() > 0) return nullptr;
-    return action.takeModule();
-  }
-
-  std::string SourcePath() const { return std::string(kSourceDir) + request_.file; }
-
- private:
-  std::vector<std::string> Arguments(bool device) const {
-    const char* gpu = "nvptx64-nvidia-cuda";
-    const char* cpu = "x86_64-pc-linux-gnu";
-    std::vector<std::string> a = {"-triple", device ? gpu : cpu, "-aux-triple", device ? cpu : gpu};
-    const auto add = [&](std::initializer_list<std::string> list) { a.insert(a.end(), list); };
-    if (device) {
-      // sm_90 whatever the target: availability of an operation is the profile's business, not
-      // clang's.
-      add({"-fcuda-is-device", "-target-cpu", "sm_90", "-target-feature", "+ptx83",
-           "-fcuda-allow-variadic-functions", "-disable-llvm-passes", "-ffp-contract=fast",
-           "-debug-info-kind=line-tables-only", "-dwarf-version=4", "-fno-threadsafe-statics"});
-    } else {
-      add({"-target-cpu", "x86-64", "-mrelocation-model", "pic", "-pic-level", "2",
-           "-mframe-pointer=none"});
-    }
-    // Exceptions on both passes: the device pass parses host functions that throw.
-    add({"-fexceptions",
-         "-fcxx-exceptions",
-         "-emit-llvm-only",
-         "-O1",
-         "-std=c++17",
-         "-target-sdk-version=12.4",
-         "-fgnuc-version=4.2.1",
-         "-fdeprecated-macro",
-         "-ferror-limit",
-         "20",
-         "-fno-caret-diagnostics",
-         "-Wno-unused-value",
-         "-fmacro-prefix-map=" + std::string(kSourceDir) + "=",
-         "-main-file-name",
-         request_.file,
-         "-resource-dir",
-         paths_.resource_dir,
-         "-nostdsysteminc",
-         "-ftemplate-depth=512",
-         "-fconstexpr-steps=1048576",
-         "-fbracket-depth",
-         "256"});
-    // The target's version. clang defines __CUDA_ARCH__ itself from -target-cpu, hence the pair.
-    const std::string arch = std::to_string(request_.arch);
-    if (request_.dialect == Dialect::kMusa) {
-      add({"-D__MUSACC__=1", "-D__MUSA__=1", "-DKUAFU_MUSA=1"});
-      if (device) add({"-U__CUDA_ARCH__", "-D__MUSA_ARCH__=" + arch});
-    } else {
-      add({"-D__CUDACC__=1", "-D__NVCC__=1"});
-      if (device && request_.arch != 900) add({"-U__CUDA_ARCH__", "-D__CUDA_ARCH__=" + arch});
-    }
-    add({"-DKUAFU=1", "-D__CUDACC_VER_MAJOR__=12", "-D__CUDACC_VER_MINOR__=4"});
-    a.insert(a.end(), request_.extra_args.begin(), request_.extra_args.end());
-    const std::string& inc = paths_.include_dir;
-    for (const char* sub : {"/", "/cuda", "/musa", "/torch"}) add({"-internal-isystem", inc + sub});
-    const std::string& v = paths_.libstdcxx;
-    if (!v.empty()) {
-      add({"-internal-isystem", "/usr/include/c++/" + v, "-internal-isystem",
-           "/usr/include/x86_64-linux-gnu/c++/" + v, "-internal-isystem",
-           "/usr/include/c++/" + v + "/backward"});
-    }
-    add({"-internal-isystem", paths_.resource_dir + "/include", "-internal-externc-isystem",
-         "/usr/include/x86_64-linux-gnu", "-internal-externc-isystem", "/usr/include"});
-    std::error_code error;
-    if (std::filesystem::exists(inc + "/kuafu/prelude.h", error))
-      add({"-include", "kuafu/prelude.h"});
-    add({"-x", "cuda", SourcePath()});
-    return a;
-  }
-
-  const CompileRequest& request_;
-  const Paths& paths_;
-};
 
 Status CheckRequest(const CompileRequest& r) {
   if (r.source.size() > kMaxSourceBytes) {
@@ -303,15 +56,42 @@ bool HasError(const std::vector<Diagnostic>& diagnostics) {
   return false;
 }
 
-// Both passes parse the same text; what the first already said is not repeated.
-void Append(std::vector<Diagnostic> more, std::vector<Diagnostic>* all) {
-  for (Diagnostic& d : more) {
-    bool known = false;
-    for (const Diagnostic& k : *all)
-      known = known || (k.line == d.line && k.column == d.column && k.message == d.message);
-    if (!known && all->size() < kMaxDiagnostics) all->push_back(std::move(d));
+Paths PathsOf(const HeaderSet& set) {
+  Paths paths;
+  paths.include_dir = set.include_dir.empty() ? KUAFU_INCLUDE_DIR : set.include_dir;
+  for (const std::string& arg : set.extra_args) {
+    if (arg.starts_with("-I")) paths.user.push_back(arg.substr(2));
   }
+  return paths;
 }
+
+// What a compilation leaves behind; not freed when the process ends anyway.
+struct Emitted {
+  explicit Emitted(bool process_ends) : leak(process_ends) {}
+  ~Emitted() {
+    if (!leak) return;
+    llvm::BuryPointer(std::move(module));
+    llvm::BuryPointer(std::move(context));
+  }
+  bool leak;
+  std::unique_ptr<llvm::LLVMContext> context = std::make_unique<llvm::LLVMContext>();
+  std::unique_ptr<llvm::Module> module;
+};
+
+// What asking for the source brought, kept for the stages after clang.
+struct Asked {
+  CompileRequest request;
+  Status status = OkStatus();
+  int64_t start_ns = os::SystemClock().NowNs();
+
+  void Take(CompileRequest next) {
+    start_ns = os::SystemClock().NowNs();
+    request = std::move(next);
+    status = CheckRequest(request);
+    if (!status.ok()) request.source.clear();
+    request.file = CleanName(request.file);
+  }
+};
 
 }  // namespace
 
@@ -344,69 +124,111 @@ void AddSnippet(std::string_view source, Diagnostic* d) {
   d->snippet += '^';
 }
 
-Result<CompileResult> Compile(const CompileRequest& original) {
-  KUAFU_TRY_STATUS(CheckRequest(original));
-  InitializeTargets();
-  CompileRequest request = original;
-  request.file = CleanName(original.file);
-  Paths paths;
-  paths.include_dir = request.include_dir.empty() ? KUAFU_INCLUDE_DIR : request.include_dir;
-  for (const std::string& arg : request.extra_args) {
-    if (arg.starts_with("-I")) paths.user.push_back(arg.substr(2));
-  }
-  Invocation invocation(request, paths);
-  CompileResult result;
+HeaderSet HeadersFor(const CompileRequest& request) {
+  HeaderSet set;
+  set.dialect = request.dialect;
+  set.arch = request.arch;
+  set.include_dir = request.include_dir;
+  set.extra_args = request.extra_args;
+  set.torch = false;
+  // A loader may include the framework's header on the candidate's behalf, so its names count too.
+  for (const char* word : {"torch", "at::", "c10", "ATen", "pybind11"})
+    set.torch = set.torch || request.source.find(word) != std::string::npos;
+  return set;
+}
 
-  const int64_t start = os::SystemClock().NowNs();
-  {
-    llvm::LLVMContext context;
-    std::unique_ptr<llvm::Module> module =
-        invocation.Run(true, request.source, &context, &result.diagnostics);
-    if (module != nullptr) {
-      RunCheckPipeline(*module);
-      isa::Module lowered =
-          LowerModule(*module, {&request, invocation.SourcePath()}, &result.diagnostics);
-      if (!HasError(result.diagnostics)) {
-        for (isa::Function& f : lowered.functions) Cleanup(&f);
-        Status valid = isa::Validate(lowered);
-        if (!valid.ok())
-          return Error{Code::kInternal, "klang wrote an invalid module: " + valid.error().message};
-        result.device_module = isa::Write(lowered);
-      }
-    } else if (!HasError(result.diagnostics)) {
-      return Error{Code::kInternal,
-                   "clang produced no device module and no message for " + request.file};
+Result<HalfResult> CompileDevice(const HeaderSet& set, const NextRequest& next) {
+  Asked asked;
+  const Paths paths = PathsOf(set);
+  const auto ask = [&] {
+    asked.Take(next());
+    return SourceText{asked.request.file, asked.request.source};
+  };
+  HalfResult result;
+  Emitted emitted(set.process_ends);
+  emitted.module = ParseHalf(true, set, paths, ask, emitted.context.get(), &result.diagnostics);
+  llvm::Module* module = emitted.module.get();
+  KUAFU_TRY_STATUS(asked.status);
+  if (module != nullptr) {
+    RunCheckPipeline(*module);
+    isa::Module lowered =
+        LowerModule(*module, {&asked.request, std::string(kSourceDir) + asked.request.file},
+                    &result.diagnostics);
+    if (!HasError(result.diagnostics)) {
+      for (isa::Function& f : lowered.functions) Cleanup(&f);
+      Status valid = isa::Validate(lowered);
+      if (!valid.ok())
+        return Error{Code::kInternal, "klang wrote an invalid module: " + valid.error().message};
+      result.bytes = isa::Write(lowered);
     }
-  }
-  result.device_ms = MillisecondsSince(start);
-  result.ok = !HasError(result.diagnostics);
-  if (!result.ok || !request.host) return result;
-
-  const int64_t host_start = os::SystemClock().NowNs();
-  std::error_code error;
-  std::string source = request.source;
-  if (std::filesystem::exists(paths.include_dir + "/kuafu/entry.h", error))
-    result.entry = FindEntry(source);
-  if (!result.entry.empty()) {
-    source +=
-        "\n#line 1 \"kuafu_entry\"\n#include <kuafu/entry.h>\nextern \"C\" void "
-        "kuafu_entry(KuafuCall* c) { "
-        "kuafu::Invoke(&" +
-        result.entry + ", c); }\n";
-  }
-  llvm::LLVMContext context;
-  std::vector<Diagnostic> diagnostics;
-  std::unique_ptr<llvm::Module> module = invocation.Run(false, source, &context, &diagnostics);
-  const bool host_ok = module != nullptr;
-  Append(std::move(diagnostics), &result.diagnostics);
-  if (host_ok) {
-    KUAFU_TRY(result.host_object, EmitHostObject(*module));
   } else if (!HasError(result.diagnostics)) {
     return Error{Code::kInternal,
-                 "clang produced no host module and no message for " + request.file};
+                 "clang produced no device module and no message for " + asked.request.file};
   }
-  result.ok = host_ok;
-  result.host_ms = MillisecondsSince(host_start);
+  result.ok = !HasError(result.diagnostics);
+  result.ms = MillisecondsSince(asked.start_ns);
+  return result;
+}
+
+Result<HalfResult> CompileHost(const HeaderSet& set, const NextRequest& next) {
+  Asked asked;
+  const Paths paths = PathsOf(set);
+  HalfResult result;
+  const bool can_enter = os::FileExists(paths.include_dir + "/kuafu/entry.h");
+  const auto ask = [&] {
+    asked.Take(next());
+    std::string text = asked.request.source;
+    if (can_enter) result.entry = FindEntry(text);
+    if (!result.entry.empty()) {
+      text +=
+          "\n#line 1 \"kuafu_entry\"\n#include <kuafu/entry.h>\nextern \"C\" void "
+          "kuafu_entry(KuafuCall* c) { kuafu::Invoke(&" +
+          result.entry + ", c); }\n";
+    }
+    return SourceText{asked.request.file, std::move(text)};
+  };
+  Emitted emitted(set.process_ends);
+  emitted.module = ParseHalf(false, set, paths, ask, emitted.context.get(), &result.diagnostics);
+  llvm::Module* module = emitted.module.get();
+  KUAFU_TRY_STATUS(asked.status);
+  if (module != nullptr) {
+    KUAFU_TRY(result.bytes, EmitHostObject(*module));
+  } else if (!HasError(result.diagnostics)) {
+    return Error{Code::kInternal,
+                 "clang produced no host module and no message for " + asked.request.file};
+  }
+  result.ok = module != nullptr;
+  result.ms = MillisecondsSince(asked.start_ns);
+  return result;
+}
+
+// Both passes parse the same text; what the first already said is not repeated.
+void AppendDiagnostics(std::vector<Diagnostic> more, std::vector<Diagnostic>* all) {
+  for (Diagnostic& d : more) {
+    bool known = false;
+    for (const Diagnostic& k : *all)
+      known = known || (k.line == d.line && k.column == d.column && k.message == d.message);
+    if (!known && all->size() < kMaxDiagnostics) all->push_back(std::move(d));
+  }
+}
+
+Result<CompileResult> Compile(const CompileRequest& request) {
+  KUAFU_TRY_STATUS(CheckRequest(request));
+  const HeaderSet set = HeadersFor(request);
+  const NextRequest next = [&] { return request; };
+  CompileResult result;
+  KUAFU_TRY(HalfResult device, CompileDevice(set, next));
+  result.ok = device.ok;
+  result.device_ms = device.ms;
+  result.diagnostics = std::move(device.diagnostics);
+  result.device_module = std::move(device.bytes);
+  if (!result.ok || !request.host) return result;
+  KUAFU_TRY(HalfResult host, CompileHost(set, next));
+  AppendDiagnostics(std::move(host.diagnostics), &result.diagnostics);
+  result.ok = host.ok;
+  result.host_ms = host.ms;
+  result.host_object = std::move(host.bytes);
+  result.entry = std::move(host.entry);
   return result;
 }
 

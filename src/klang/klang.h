@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -55,8 +56,38 @@ struct CompileResult {
 inline constexpr size_t kMaxSourceBytes = 4u << 20;
 inline constexpr size_t kMaxDiagnostics = 64;
 
-// An Error means that the request itself is unusable or that this installation is broken; whatever
-// is wrong with the source comes back in the diagnostics. Safe to call from several threads.
+// Which headers stand before the source. What a source may see without including it depends on
+// what the vendor's compiler and the framework's header bring.
+struct HeaderSet {
+  Dialect dialect = Dialect::kCuda;
+  uint32_t arch = 900;
+  bool torch = true;  // the tensor interface and half; otherwise CUDA's or MUSA's own names only
+  std::string include_dir;
+  std::vector<std::string> extra_args;
+  bool process_ends = false;  // nothing is freed: the caller's process ends after the compilation
+  bool operator==(const HeaderSet&) const = default;
+};
+HeaderSet HeadersFor(const CompileRequest& request);
+
+struct HalfResult {
+  bool ok = false;
+  std::vector<Diagnostic> diagnostics;
+  std::vector<uint8_t> bytes;  // CompileResult::device_module or host_object
+  std::string entry;           // host only
+  double ms = 0;               // from the moment the source was known
+};
+
+// Parses the headers of `set`, asks `next` for the source, once, and compiles it. A server's `next`
+// waits, forks and returns in the child: the headers are then parsed once for all sources.
+using NextRequest = std::function<CompileRequest()>;
+Result<HalfResult> CompileDevice(const HeaderSet& set, const NextRequest& next);
+Result<HalfResult> CompileHost(const HeaderSet& set, const NextRequest& next);
+// Adds what the other half has not said yet.
+void AppendDiagnostics(std::vector<Diagnostic> more, std::vector<Diagnostic>* all);
+
+// Both halves, one after the other. An Error means that the request itself is unusable or that this
+// installation is broken; whatever is wrong with the source comes back in the diagnostics. Safe to
+// call from several threads.
 Result<CompileResult> Compile(const CompileRequest& request);
 
 }  // namespace kuafu::klang

@@ -123,6 +123,24 @@ TEST(KlangTest, MaybeUninitializedLocalStaysInMemory) {
   EXPECT_TRUE(good.functions[0].locals.empty()) << isa::Disassemble(good);
 }
 
+TEST(KlangTest, UninitializedArrayElementStaysInMemoryAfterUnrolling) {
+  const isa::Module m = Module(
+      "KERNEL k(float* x) {\n  float v[4];\n  for (int i = 0; i < 3; ++i) v[i] = x[i];\n  for (int "
+      "i = 0; i < 4; ++i) x[i] += v[i];\n}\n");
+  ASSERT_EQ(m.functions[0].locals.size(), 1u) << isa::Disassemble(m);
+  EXPECT_EQ(m.functions[0].locals[0].name, "v");
+}
+
+// Each of these is an access that another thread may race with.
+TEST(KlangTest, AccessesAreNeitherMergedNorForwarded) {
+  const isa::Module m = Module(
+      "KERNEL k(float* x) {\n  __attribute__((shared)) static float s[64];\n  s[TID] = 1.0f;\n  "
+      "float a = s[TID];\n  float b = s[TID];\n  s[TID] = a;\n  s[TID] = b;\n  x[TID] = "
+      "s[TID];\n}\n");
+  EXPECT_EQ(Count(m, isa::Op::kLoad), 3u) << isa::Disassemble(m);
+  EXPECT_EQ(Count(m, isa::Op::kStore), 4u);
+}
+
 TEST(KlangTest, SignedIndexArithmeticIsChecked) {
   const isa::Module m = Module("KERNEL k(float* x, int a, int b) { x[a * b + (int)TID] = 0; }\n");
   size_t checked = 0;
@@ -162,6 +180,41 @@ TEST(KlangTest, OtherFilesCannotBeIncluded) {
     EXPECT_NE(result.diagnostics[0].message.find("file not found"), std::string::npos)
         << result.diagnostics[0].message;
   }
+}
+
+// A server parses the headers once and asks for the source afterwards.
+TEST(KlangTest, SourceIsAskedForOnceAfterTheHeaders) {
+  HeaderSet set;
+  set.include_dir = "/nonexistent";
+  int asked = 0;
+  const Result<HalfResult> result = CompileDevice(set, [&] {
+    ++asked;
+    CompileRequest request;
+    request.source = "#pragma kuafu_source\n__attribute__((global)) void k() { missing(); }\n";
+    request.file = "late.cu";
+    return request;
+  });
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_EQ(asked, 1);
+  ASSERT_FALSE(result.value().diagnostics.empty());
+  EXPECT_EQ(result.value().diagnostics[0].file, "late.cu");
+  EXPECT_EQ(result.value().diagnostics[0].line, 2u);
+}
+
+TEST(KlangTest, EmbedAndHasIncludeSeeNoOtherFile) {
+  const CompileResult result = CompileText(
+      "#if __has_include(\"/etc/passwd\") || __has_include(\"/proc/self/maps\")\n#error visible\n"
+      "#endif\nconst char e[] = {\n#embed \"/etc/passwd\"\n};\n");
+  ASSERT_FALSE(result.ok);
+  for (const Diagnostic& d : result.diagnostics)
+    EXPECT_EQ(d.message.find("visible"), std::string::npos) << d.ToString();
+}
+
+TEST(KlangTest, CompilingTwiceGivesTheSameBytes) {
+  const std::string body = "KERNEL k(float* x, int n) { for (int i = 0; i < n; ++i) x[i] *= 2; }\n";
+  const CompileResult a = CompileText(body, true), b = CompileText(body, true);
+  EXPECT_EQ(a.device_module, b.device_module);
+  EXPECT_EQ(a.host_object, b.host_object);
 }
 
 TEST(KlangTest, HostObjectIsElf) {

@@ -5,7 +5,9 @@
 // defect away.
 #include <llvm/ADT/SCCIterator.h>
 #include <llvm/Analysis/CallGraph.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -111,17 +113,49 @@ void FormFma(llvm::Function& f) {
   }
 }
 
+// Whether an aggregate or a part of it is used otherwise than by being stored: what is stored is in
+// memory still, as in an array with a variable index, and may be promoted when loops are unrolled.
+bool ReachesCode(const llvm::Value& value) {
+  return llvm::any_of(value.users(), [](const llvm::User* user) {
+    if (isa<llvm::StoreInst>(user)) return false;
+    if (isa<llvm::ExtractValueInst>(user) || isa<llvm::InsertValueInst>(user))
+      return ReachesCode(*user);
+    return true;
+  });
+}
+
 // Local variables that may be read before they are written stay in memory, where the interpreter
 // watches every byte; promoted, the read would become `undef` and vanish. Found on a copy of the
 // module: an opaque value is stored into each variable at its birth, and where a use of it outlives
 // promotion there is such a read.
 void KeepUninitializedLocals(llvm::Module& module) {
-  const auto is_plain = [](llvm::Type* type, const auto& self) -> bool {
+  // The number of scalars in a type; too many to promote for anything else.
+  constexpr uint64_t kScalarsMax = 256;
+  const auto scalars = [](llvm::Type* type, const auto& self) -> uint64_t {
+    if (const auto* array = dyn_cast<llvm::ArrayType>(type)) {
+      const uint64_t each = self(array->getElementType(), self);
+      if (array->getNumElements() > kScalarsMax) return kScalarsMax + 1;
+      return std::min(each * array->getNumElements(), kScalarsMax + 1);
+    }
     const auto* record = dyn_cast<llvm::StructType>(type);
-    if (record == nullptr) return type->isSingleValueType();
-    return record->getNumElements() <= 16 &&
-           llvm::all_of(record->elements(), [&](llvm::Type* t) { return self(t, self); });
+    if (record == nullptr) return type->isSingleValueType() ? 1 : kScalarsMax + 1;
+    uint64_t sum = 0;
+    for (llvm::Type* t : record->elements()) sum = std::min(sum + self(t, self), kScalarsMax + 1);
+    return sum;
   };
+  const auto kept = [](const llvm::AllocaInst& local) {
+    return llvm::any_of(local.users(), [](const llvm::User* user) {
+      const auto* call = dyn_cast<llvm::CallBase>(user);
+      return call != nullptr && call->getCalledFunction() != nullptr &&
+             call->getCalledFunction()->getName() == "__kuafu_keep";
+    });
+  };
+  const bool any = llvm::any_of(module, [](const llvm::Function& f) {
+    return !f.isDeclaration() && llvm::any_of(f.getEntryBlock(), [](const llvm::Instruction& i) {
+      return llvm::isa<llvm::AllocaInst>(i);
+    });
+  });
+  if (!any) return;
   llvm::ValueToValueMapTy map;
   const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module, map);
   std::vector<std::pair<llvm::AllocaInst*, llvm::CallInst*>> probes;
@@ -130,7 +164,7 @@ void KeepUninitializedLocals(llvm::Module& module) {
     for (llvm::Instruction& i : f.getEntryBlock()) {
       auto* local = dyn_cast<llvm::AllocaInst>(&i);
       if (local == nullptr || local->isArrayAllocation() ||
-          !is_plain(local->getAllocatedType(), is_plain))
+          scalars(local->getAllocatedType(), scalars) > kScalarsMax || kept(*local))
         continue;
       auto* twin = llvm::cast<llvm::AllocaInst>(static_cast<llvm::Value*>(map[local]));
       const auto probe = copy->getOrInsertFunction("kuafu.uninit." + std::to_string(probes.size()),
@@ -161,7 +195,7 @@ void KeepUninitializedLocals(llvm::Module& module) {
       module.getOrInsertFunction("__kuafu_keep", llvm::Type::getVoidTy(module.getContext()),
                                  llvm::PointerType::getUnqual(module.getContext()));
   for (const auto& [local, value] : probes) {
-    if (value->use_empty()) continue;
+    if (!ReachesCode(*value)) continue;
     llvm::IRBuilder<> at(local->getParent()->getTerminator());
     at.SetInsertPoint(local->getNextNode());
     at.CreateCall(keep, {local});
@@ -188,6 +222,36 @@ void DropDebugIntrinsics(llvm::Module& module) {
     }
   }
 }
+
+// While it holds, no pass merges, moves or deletes an access to memory that another thread could
+// see: EarlyCSE forwards stores to loads, SimplifyCFG hoists common loads, unrolling merges loads
+// of neighbouring iterations. Lifted for InferAddressSpaces, which leaves volatile accesses alone.
+class PinAccesses : public llvm::PassInfoMixin<PinAccesses> {
+ public:
+  explicit PinAccesses(bool pin) : pin_(pin) {}
+  llvm::PreservedAnalyses run(llvm::Function& f, llvm::FunctionAnalysisManager&) {
+    const unsigned pinned = f.getContext().getMDKindID("kuafu.pinned");
+    for (llvm::Instruction& i : llvm::instructions(f)) {
+      auto* load = dyn_cast<llvm::LoadInst>(&i);
+      auto* store = dyn_cast<llvm::StoreInst>(&i);
+      if (load == nullptr && store == nullptr) continue;
+      if (pin_) {
+        const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&i);
+        if (i.isVolatile() || isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer))) continue;
+        i.setMetadata(pinned, llvm::MDNode::get(f.getContext(), {}));
+      } else {
+        if (i.getMetadata(pinned) == nullptr) continue;
+        i.setMetadata(pinned, nullptr);
+      }
+      if (load != nullptr) load->setVolatile(pin_);
+      if (store != nullptr) store->setVolatile(pin_);
+    }
+    return llvm::PreservedAnalyses::all();
+  }
+
+ private:
+  bool pin_;
+};
 
 }  // namespace
 
@@ -223,24 +287,36 @@ void RunCheckPipeline(llvm::Module& module) {
     p.addPass(llvm::InstSimplifyPass());
     p.addPass(llvm::DCEPass());
   };
-  llvm::FunctionPassManager passes;
-  simplify(passes);
-  passes.addPass(llvm::InferAddressSpacesPass());
+  llvm::FunctionPassManager first;
+  first.addPass(PinAccesses(true));
+  simplify(first);
+  first.addPass(PinAccesses(false));
+  first.addPass(llvm::InferAddressSpacesPass());
+  first.addPass(PinAccesses(true));
   llvm::LoopPassManager rotate;
   rotate.addPass(llvm::LoopRotatePass(/*EnableHeaderDuplication=*/true));
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(rotate), /*UseMemorySSA=*/false));
+  first.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(rotate), /*UseMemorySSA=*/false));
   llvm::LoopPassManager unroll;
   unroll.addPass(llvm::LoopFullUnrollPass(/*OptLevel=*/2));
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(unroll), /*UseMemorySSA=*/false));
-  simplify(passes);
-  passes.addPass(llvm::InferAddressSpacesPass());
+  first.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(unroll), /*UseMemorySSA=*/false));
+  for (llvm::Function& f : module) {
+    if (!f.isDeclaration()) first.run(f, functions);
+  }
+  // Unrolled, arrays have constant indices and are promoted too.
+  functions.clear();
+  KeepUninitializedLocals(module);
+
+  llvm::FunctionPassManager second;
+  simplify(second);
+  second.addPass(PinAccesses(false));
+  second.addPass(llvm::InferAddressSpacesPass());
   llvm::FunctionPassManager last;
   last.addPass(llvm::DCEPass());
   last.addPass(llvm::LowerSwitchPass());
   last.addPass(llvm::BreakCriticalEdgesPass());
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
-    passes.run(f, functions);
+    second.run(f, functions);
     FormFma(f);
     functions.clear(f, f.getName());
     last.run(f, functions);

@@ -2,3 +2,4 @@
 // half and bfloat16.
 #pragma once
 #include "kuafu/prelude.h"
+#include "kuafu/half_names.h"

@@ -26,7 +26,6 @@
 #define __maxnreg__(...)
 #define __cluster_dims__(...) _Static_assert(0, "kuafu: thread block clusters are not available: use one block")
 #undef __noinline__
-#define __noinline__ __attribute__((noinline))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __inline_hint__
 #define __align__(n) __attribute__((aligned(n)))

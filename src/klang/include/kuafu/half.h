@@ -60,19 +60,6 @@ struct __align__(2) __nv_bfloat16_raw { unsigned short x; };
 #define KUAFU_ATOMIC(scope) __kuafu_atomic_add_bf16_##scope
 #include "kuafu/half.inc"
 
-typedef __half half;
-typedef __half2 half2;
-typedef __half __nv_half;
-typedef __half2 __nv_half2;
-typedef __nv_bfloat16 nv_bfloat16;
-typedef __nv_bfloat162 nv_bfloat162;
-#ifdef KUAFU_MUSA
-typedef __nv_bfloat16 __mt_bfloat16;
-typedef __nv_bfloat162 __mt_bfloat162;
-typedef __nv_bfloat16 mt_bfloat16;
-typedef __nv_bfloat162 mt_bfloat162;
-#endif
-
 // Names that differ between the two types.
 KUAFU_HD __half __float2half(float a) { return __half(a); }
 KUAFU_HD __half __float2half_rn(float a) { return __half(a); }

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "kuafu/half.h"
+#include "kuafu/half_names.h"
 #include "kuafu/runtime_api.h"
 #include "kuafu/tensor_abi.h"
 

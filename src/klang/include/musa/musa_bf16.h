@@ -5,3 +5,4 @@
 #error "kuafu: this is a CUDA source and has no MUSA headers: include <cuda_runtime.h>"
 #endif
 #include "kuafu/prelude.h"
+#include "kuafu/half_names.h"

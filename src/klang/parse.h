@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The clang stage of Compile; see parse.cpp.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "klang/klang.h"
+#include "klang/stages.h"
+
+namespace llvm {
+class LLVMContext;
+}
+
+namespace kuafu::klang {
+
+// The newest libstdc++ on this machine; its headers need no compiler of their own.
+std::string LibstdcxxVersion();
+
+struct Paths {
+  std::string include_dir, resource_dir = KUAFU_CLANG_RESOURCE_DIR, libstdcxx = LibstdcxxVersion();
+  std::vector<std::string> user;  // from -I
+  std::vector<std::string> Allowed() const {
+    std::vector<std::string> all = {include_dir, resource_dir, "/usr/include"};
+    all.insert(all.end(), user.begin(), user.end());
+    return all;
+  }
+};
+
+struct SourceText {
+  std::string file, text;
+};
+// Called once, when the headers have been parsed.
+using NextSource = std::function<SourceText()>;
+
+// nullptr: clang reported errors. `context` owns what the module uses.
+std::unique_ptr<llvm::Module> ParseHalf(bool device, const HeaderSet& set, const Paths& paths,
+                                        const NextSource& next, llvm::LLVMContext* context,
+                                        std::vector<Diagnostic>* diagnostics);
+
+}  // namespace kuafu::klang
