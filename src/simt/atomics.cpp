@@ -119,7 +119,7 @@ void BlockRun::Atomic(const DInst& d, Split& s) {
         if (inst.op != Op::kAtomicLoad && (release || fenced != 0)) {
           bool block_only = t.kind == Target::Kind::kShared ||
                             (release ? scope == isa::Scope::kBlock : fenced == 1);
-          launch_.shadow->Release(address, sync_, !block_only);
+          launch_.shadow->Release(address, sync_, lane, !block_only);
         }
       }
       Access kind = inst.op == Op::kAtomicLoad    ? Access::kRead

@@ -120,6 +120,37 @@ TEST_F(Race, AllReaderBlocksAreRemembered) {
   }
 }
 
+// All threads of a block publish, one signals: it speaks for the others only after a barrier, or
+// for its warp after a warp barrier.
+TEST_F(Race, ASignalSpeaksForThreadsMetAtABarrier) {
+  enum Sync { kNothing, kWarp, kBlock };
+  for (int32_t threads : {1, 32, 64}) {
+    for (Sync sync : {kNothing, kWarp, kBlock}) {
+      Builder b;
+      auto part = b.Pointer("part"), count = b.Pointer("count");
+      Reg t = b.Tid();
+      Only(b, b.Bid(), 0, [&] {
+        b.Store(Type::kI32, part, t, t);
+        Fence(b);
+        if (sync == kWarp) b.Emit(Op::kSyncWarp, Type::kI32, isa::kNoReg, b.I64(0xffffffff));
+        if (sync == kBlock) b.Sync();
+        Only(b, t, 0, [&] { b.Atomic(isa::AtomicOp::kAdd, Type::kI32, count, b.I32(1)); });
+      });
+      Only(b, b.Bid(), 1, [&] {
+        Only(b, t, 0, [&] {
+          b.Atomic(isa::AtomicOp::kAdd, Type::kI32, count, b.I32(1));
+          b.Load(Type::kI32, part, isa::kNoReg, (threads - 1) * 4);
+        });
+        b.Store(Type::kI32, part, b.Add(t, b.I32(64)), t);
+      });
+      b.Ret();
+      const bool found = threads == 1 ? false : threads == 32 ? sync == kNothing : sync != kBlock;
+      Expect(Go(b, {2}, {static_cast<uint32_t>(threads)}, Args().P(Make(128)).P(Make(1))), found,
+             Kind::kRace);
+    }
+  }
+}
+
 // A pointer that is not const but only read: no record, and no finding either.
 TEST_F(Race, ReadersOfManyBlocksAreNoRace) {
   Builder b;

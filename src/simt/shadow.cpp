@@ -28,6 +28,32 @@ void BlockSync::Reset(uint32_t new_block, int lanes, int new_width) {
   acquired.clear();
 }
 
+void Seen::Add(uint32_t who, uint32_t tick) {
+  if (tick <= all) return;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (parts[i].who != who) continue;
+    parts[i].tick = std::max(parts[i].tick, tick);
+    return;
+  }
+  if (count == parts.size()) {
+    all = tick;
+    for (uint32_t i = 0; i < count; ++i) all = std::max(all, parts[i].tick);
+    count = 0;
+    return;
+  }
+  parts[count++] = {who, tick};
+}
+
+void Seen::Merge(const Seen& other) {
+  all = std::max(all, other.all);
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (parts[i].tick > all) parts[kept++] = parts[i];
+  }
+  count = kept;
+  for (uint32_t i = 0; i < other.count; ++i) Add(other.parts[i].who, other.parts[i].tick);
+}
+
 Touched Touch(const Cell& last_write, const Cell& last_read, const BlockSync& sync, int lane,
               bool write, bool atomic, uint32_t line, uint32_t grid_tick) {
   Touched result;
@@ -247,17 +273,18 @@ Conflict GlobalShadow::Note(uint32_t id, const Allocation& allocation, uint64_t 
   return first;
 }
 
-void GlobalShadow::Release(uint64_t address, BlockSync& sync, bool device) {
-  if (!device) {
-    ++sync.tick;
-    local_[address] = {sync.block, sync.tick};
-    return;
-  }
-  auto& object = released_[address];
-  for (const auto& [block, tick] : sync.acquired) object[block] = std::max(object[block], tick);
+void GlobalShadow::Release(uint64_t address, BlockSync& sync, int lane, bool device) {
   ++sync.tick;
-  object[sync.block] = std::max(object[sync.block], sync.tick);
   local_[address] = {sync.block, sync.tick};
+  if (!device) return;
+  auto& object = released_[address];
+  for (const auto& [block, seen] : sync.acquired) object[block].Merge(seen);
+  const auto at = static_cast<size_t>(lane);
+  Seen mine;
+  mine.all = std::max(sync.barrier_tick, sync.lane_acquired[at]);
+  mine.Add(static_cast<uint32_t>(lane), sync.tick);
+  mine.Add(Seen::kWarp | static_cast<uint32_t>(lane >> sync.width_log2), sync.lane_tick[at]);
+  object[sync.block].Merge(mine);
 }
 
 void GlobalShadow::Acquire(uint64_t address, BlockSync& sync, int lane) {
@@ -268,10 +295,8 @@ void GlobalShadow::Acquire(uint64_t address, BlockSync& sync, int lane) {
   }
   auto it = released_.find(address);
   if (it == released_.end()) return;
-  for (const auto& [block, tick] : it->second) {
-    if (block == sync.block) continue;
-    uint32_t& seen = sync.acquired[block];
-    seen = std::max(seen, tick);
+  for (const auto& [block, seen] : it->second) {
+    if (block != sync.block) sync.acquired[block].Merge(seen);
   }
 }
 

@@ -31,6 +31,33 @@ inline constexpr uint16_t kCellSeveralWarps = 4;   // and of more than one warp
 inline constexpr uint16_t kCellSeveralBlocks = 8;  // readers of other blocks are in the chain
 static_assert(sizeof(Cell) == 16);
 
+// What of another block happened before: everything older than `all`, and more of a few lanes or
+// warps, for a release by one thread says nothing of threads it has not met at a barrier. When
+// there is no room, all lanes are taken to be as far: a race may be missed, none is made up.
+struct Seen {
+  static constexpr uint32_t kWarp = 1u << 16;  // in `who`: a warp, not a lane
+  struct Part {
+    uint32_t who = 0, tick = 0;
+  };
+  uint32_t all = 0;
+  uint32_t count = 0;
+  std::array<Part, 4> parts;
+
+  void Add(uint32_t who, uint32_t tick);
+  void Merge(const Seen& other);
+  bool Covers(const Cell& cell, int width_log2) const {
+    if (cell.tick < all) return true;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (cell.tick >= parts[i].tick) continue;
+      if (parts[i].who == cell.lane && (cell.flags & kCellSeveral) == 0) return true;
+      if (parts[i].who == (kWarp | static_cast<uint32_t>(cell.lane >> width_log2)) &&
+          (cell.flags & kCellSeveralWarps) == 0)
+        return true;
+    }
+    return false;
+  }
+};
+
 // What orders one block's accesses, and those of others with respect to it.
 struct BlockSync {
   uint32_t block = 0;
@@ -42,8 +69,7 @@ struct BlockSync {
       lane_acquired;  // what of its own block the lane sees through a lock or flag
   std::vector<uint8_t>
       fenced;  // the lane's writes are published by its next atomic: 1 to the block, 2 to all
-  std::unordered_map<uint32_t, uint32_t>
-      acquired;  // other block -> tick up to which it is visible here
+  std::unordered_map<uint32_t, Seen> acquired;  // by other block
 
   void Reset(uint32_t new_block, int lanes, int new_width);
   void Barrier() { barrier_tick = ++tick; }
@@ -69,7 +95,7 @@ inline bool Ordered(const Cell& cell, const BlockSync& sync, int lane, uint32_t 
   if (cell.tick < grid_tick) return true;
   if (cell.block != sync.block) {
     auto it = sync.acquired.find(cell.block);
-    return it != sync.acquired.end() && cell.tick < it->second;
+    return it != sync.acquired.end() && it->second.Covers(cell, sync.width_log2);
   }
   if (cell.tick < sync.barrier_tick || cell.tick < sync.lane_acquired[static_cast<size_t>(lane)])
     return true;
@@ -118,9 +144,9 @@ class GlobalShadow {
   Conflict Note(uint32_t id, const Allocation& allocation, uint64_t address, uint32_t bytes,
                 const BlockSync& sync, int lane, bool write, bool atomic, uint32_t line);
 
-  // Release and acquire on the object at this address. Without `device` only the same block sees
-  // it.
-  void Release(uint64_t address, BlockSync& sync, bool device);
+  // Release and acquire by a lane on the object at this address. Without `device` only the same
+  // block sees it.
+  void Release(uint64_t address, BlockSync& sync, int lane, bool device);
   void Acquire(uint64_t address, BlockSync& sync, int lane);
   uint32_t grid_tick = 1;  // accesses before are ordered by a grid-wide barrier
   // Allocations only read in this launch need no record. Indexed by allocation id.
@@ -142,7 +168,7 @@ class GlobalShadow {
   size_t bytes_ = 0;
   bool limited_ = false;
   std::vector<Node> chain_;  // entry 0 unused; of this launch
-  std::unordered_map<uint64_t, std::unordered_map<uint32_t, uint32_t>> released_;
+  std::unordered_map<uint64_t, std::unordered_map<uint32_t, Seen>> released_;
   struct Local {
     uint32_t block = 0, tick = 0;
   };
