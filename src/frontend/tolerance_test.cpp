@@ -114,7 +114,9 @@ void RejectsSmallCorruption(const std::string& file, const Trial& trial, HostTen
   if (trial.value_class != "normal" && trial.value_class != "uniform") return;
   const double rms = Rms(expected.y64);
   if (rms == 0 || y.count() < 2) return;
-  const double relative = expected.dtype == DType::kBF16 ? 0.1 : expected.dtype == DType::kF16 ? 0.03 : 1e-4;
+  const double relative = expected.dtype == DType::kBF16  ? 0.1
+                          : expected.dtype == DType::kF16 ? 0.03
+                                                          : 1e-4;
   const int64_t at = y.count() / 2;
   y.Set(at, y.At(at) + relative * std::max(rms, std::fabs(y.At(at))));
   EXPECT_FALSE(Accepted(y, expected)) << file << " " << trial.shape_label;

@@ -4,8 +4,8 @@ a careful fp32 implementation may be from the exact result.
 
 `sigma` models an implementation that is legitimate but simple: sums in serial order, functions by
 way of exp and a few ulp. For a serial sum of K terms with sum y and RMS r the rounding errors add
-up like a random walk: every step rounds at the size of the running sum, which grows like i y / K for
-the mean and sqrt(i) r for the rest, hence
+up like a random walk: every step rounds at the size of the running sum, which grows like i y / K
+for the mean and sqrt(i) r for the rest, hence
     sigma = u (sqrt(K) |y| / 3 + K r / 2.4).
 These are estimates of one standard deviation, not bounds; src/task/tolerance.cpp has the factors.
 """

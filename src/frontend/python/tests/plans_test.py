@@ -55,8 +55,8 @@ class Plans(unittest.TestCase):
         document, arenas = make(text("torch.relu(x)", "[torch.randn(rows, cols)]",
                                      "rows = 6\ncols = 130\n"), "full")
         labels = {t["shape_label"] for t in document["trials"]}
-        self.assertLessEqual({"strided", "sliced", "expanded", "empty", "wide", "tile+1", "tile-1"},
-                             labels)
+        self.assertLessEqual(
+            {"strided", "sliced", "expanded", "empty", "wide", "tile+1", "tile-1"}, labels)
         classes = {t["value_class"] for t in document["trials"]}
         self.assertLessEqual({"special", "denormal", "large", "sparse", "constant", "zero_one"},
                              classes)
@@ -70,8 +70,8 @@ class Plans(unittest.TestCase):
         self.assertTrue(numpy.isnan(special).any())
 
     def test_literal_sizes_are_found(self):
-        document, _ = make(text("self.l(x)", "[torch.rand(16, 32)]", init="self.l = nn.Linear(n, 8)",
-                                arguments=", n", init_inputs="[32]"))
+        document, _ = make(text("self.l(x)", "[torch.rand(16, 32)]", "",
+                                "self.l = nn.Linear(n, 8)", ", n", "[32]"))
         odd = trial(document, "odd")
         self.assertEqual(odd["arguments"][0]["shape"], [7, 45])
         self.assertEqual(odd["arguments"][1]["shape"], [8, 45])
