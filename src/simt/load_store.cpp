@@ -225,7 +225,8 @@ void BlockRun::StoreLanes(const DInst& d, Split& s, uint32_t size) {
       if (launch_.options->sanitize) {
         if (is_volatile && t.kind == Target::Kind::kGlobal &&
             sync_.fenced[static_cast<size_t>(lane)]) {
-          launch_.shadow->Release(address[i], sync_, lane, sync_.fenced[static_cast<size_t>(lane)] == 2);
+          launch_.shadow->Release(address[i], sync_, lane,
+                                  sync_.fenced[static_cast<size_t>(lane)] == 2);
         }
         Note(t, lane, address[i], size, Access::kWrite,
              is_volatile && t.kind == Target::Kind::kGlobal, false, d.inst.line);
