@@ -43,7 +43,8 @@ class Files(unittest.TestCase):
                 self.assertFalse(document["inputs_mutated"])
                 counts = [math.prod(a["shape"]) for t in document["trials"]
                           for a in t["arguments"] if "shape" in a]
-                self.assertTrue([c for c in counts if c % 4 and c > 4])
+                if "dct8x8" not in path:  # blocks of 64 elements
+                    self.assertTrue([c for c in counts if c % 4 and c > 4])
                 if "tall" not in path:
                     classes = {t["value_class"] for t in document["trials"]}
                     self.assertGreaterEqual(len(classes), 3)
