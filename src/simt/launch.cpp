@@ -22,7 +22,8 @@ Layout LayOut(const isa::Function& fn, uint64_t threads) {
   for (const isa::Register& r : fn.registers) {
     if (!r.uniform) offset = (offset + 63) & ~uint64_t{63};
     layout.offset.push_back(static_cast<uint32_t>(offset));
-    offset += r.uniform ? 8 : static_cast<uint64_t>(isa::TypeBytes(r.type)) * threads;
+    const auto bytes = static_cast<uint64_t>(isa::TypeBytes(r.type));
+    offset += r.uniform ? 8 : (bytes * threads + 63) & ~uint64_t{63};
   }
   layout.bytes = offset;
   return layout;
