@@ -13,6 +13,7 @@
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
 
 #include "klang/stages.h"
 
@@ -104,6 +105,8 @@ Result<std::vector<uint8_t>> EmitHostObject(llvm::Module& module) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
   llvm::legacy::PassManager passes;
+  // The standard library has always_inline functions that it does not export.
+  passes.add(llvm::createAlwaysInlinerLegacyPass(/*InsertLifetime=*/false));
   if (machine->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::ObjectFile)) {
     return Error{Code::kInternal, "generating host code: this LLVM cannot write ELF objects"};
   }

@@ -19,8 +19,9 @@
 #define __global__ __attribute__((global))
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
-// The annotation lets the runner bind the host's copy of the variable to device memory.
-#define __managed__ __attribute__((device)) __attribute__((annotate("kuafu.managed")))
+#define __managed__                                                                                   \
+  _Pragma("GCC error \"kuafu: __managed__ variables are not available: use cudaMallocManaged\"")      \
+  __attribute__((device))
 #define __grid_constant__
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __maxnreg__(...)
