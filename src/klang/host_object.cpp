@@ -8,6 +8,9 @@
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -90,9 +93,36 @@ void DefineDsoHandle(llvm::Module& module) {
   handle->setVisibility(llvm::GlobalValue::HiddenVisibility);
 }
 
+// The assembler opens files by itself (.incbin, .include) and knows macros that hide such a word.
+bool IsHarmlessAssembly(llvm::StringRef text) {
+  for (size_t at = text.find('.'); at != llvm::StringRef::npos; at = text.find('.', at + 1)) {
+    const llvm::StringRef word = text.drop_front(at + 1).take_while(
+        [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
+    if (word != "globl" && word != "global" && word != "weak" && word != "hidden") return false;
+  }
+  return true;
+}
+
+Status CheckAssembly(const llvm::Module& module) {
+  bool harmless = IsHarmlessAssembly(module.getModuleInlineAsm());
+  for (const llvm::Function& f : module) {
+    for (const llvm::Instruction& i : llvm::instructions(f)) {
+      const auto* call = llvm::dyn_cast<llvm::CallBase>(&i);
+      if (call == nullptr || !call->isInlineAsm()) continue;
+      const auto* assembly = llvm::cast<llvm::InlineAsm>(call->getCalledOperand());
+      harmless = harmless && IsHarmlessAssembly(assembly->getAsmString());
+    }
+  }
+  if (harmless) return OkStatus();
+  return Error{Code::kInvalidInput,
+               "host code with an assembler directive (a word that begins with a dot): only "
+               "instructions are accepted, remove the directive"};
+}
+
 }  // namespace
 
 Result<std::vector<uint8_t>> EmitHostObject(llvm::Module& module) {
+  KUAFU_TRY_STATUS(CheckAssembly(module));
   AddTables(module);
   DefineDsoHandle(module);
   std::string message;

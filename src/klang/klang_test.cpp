@@ -201,6 +201,34 @@ TEST(KlangTest, SourceIsAskedForOnceAfterTheHeaders) {
   EXPECT_EQ(result.value().diagnostics[0].line, 2u);
 }
 
+// Clang's search for a missing header looks up the file that asks for it.
+TEST(KlangTest, MissingHeaderWithTheDialectHeadersInFrontIsAMessage) {
+  CompileRequest request;
+  request.source = "#include \"nope.h\"\n";
+  request.host = false;
+  const Result<CompileResult> result = Compile(request);
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  ASSERT_FALSE(result.value().diagnostics.empty());
+  EXPECT_EQ(result.value().diagnostics[0].message, "'nope.h' file not found");
+}
+
+// The assembler reads files by itself.
+TEST(KlangTest, HostAssemblyHasNoDirectives) {
+  CompileRequest request;
+  request.include_dir = "/nonexistent";
+  for (const char* text :
+       {"asm(\".incbin \\\"/etc/passwd\\\"\");\n",
+        "void f() { asm volatile(\".include \\\"/x\\\"\"); }\n",
+        "void f() { asm volatile(\".macro m a\\n.inc\\\\a \\\"/x\\\"\\n.endm\\nm bin\"); }\n"}) {
+    request.source = text;
+    const Result<CompileResult> result = Compile(request);
+    EXPECT_FALSE(result.ok() && result.value().ok) << text;
+  }
+  request.source = "void f() { asm volatile(\"pause\" ::: \"memory\"); }\n";
+  const Result<CompileResult> result = Compile(request);
+  EXPECT_TRUE(result.ok() && result.value().ok);
+}
+
 TEST(KlangTest, EmbedAndHasIncludeSeeNoOtherFile) {
   const CompileResult result = CompileText(
       "#if __has_include(\"/etc/passwd\") || __has_include(\"/proc/self/maps\")\n#error visible\n"

@@ -18,6 +18,7 @@
 #include <clang/CodeGen/CodeGenAction.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Lex/HeaderSearch.h>
 #include <clang/Lex/Pragma.h>
 #include <clang/Lex/Preprocessor.h>
 #include <clang/Sema/Sema.h>
@@ -176,6 +177,9 @@ class SourcePragma : public clang::PragmaHandler {
     const clang::FileEntryRef file = compiler_->getFileManager().getVirtualFileRef(
         path, static_cast<off_t>(text_.text.size()), 0);
     sources.overrideFileContents(file, llvm::MemoryBuffer::getMemBuffer(text_.text, path));
+    // As an include does; without it the search for a header that is missing crashes.
+    pp.getHeaderSearchInfo().getFileInfo(file);
+    pp.markIncluded(file);
     const clang::FileID id = sources.createFileID(file, introducer.Loc, clang::SrcMgr::C_User);
     pp.EnterSourceFile(id, nullptr, introducer.Loc);
   }
