@@ -20,6 +20,7 @@ namespace {
 
 constexpr uint64_t kInlineCopyBytes = 128;  // copies up to here become loads and stores
 constexpr uint64_t kMaxAccessBytes = 16;
+constexpr size_t kCasLoopValues = 32;  // followed from a load to the swap it starts
 
 bool FitsOffset(int64_t offset) { return offset >= INT32_MIN && offset <= INT32_MAX; }
 
@@ -233,6 +234,35 @@ size_t AccessLength(llvm::ArrayRef<Leaf> leaves, size_t at) {
   return n;
 }
 
+// The read that starts a compare-and-swap loop: `old = *p; do { seen = old; old = atomicCAS(p,
+// seen, f(seen)); } while (old != seen);`, as CUDA's guide writes it. A stale value costs one more
+// round, so it is taken as a relaxed atomic read and not as a race with the others' swaps.
+bool StartsCasLoop(const llvm::LoadInst& load) {
+  if (!load.getType()->isIntegerTy() || load.isVolatile()) return false;
+  const llvm::Value* pointer = load.getPointerOperand()->stripPointerCasts();
+  llvm::SmallPtrSet<const llvm::Value*, 8> seen{&load};
+  llvm::SmallVector<const llvm::Value*, 8> work{&load};
+  while (!work.empty() && seen.size() < kCasLoopValues) {
+    const llvm::Value* value = work.pop_back_val();
+    for (const llvm::User* user : value->users()) {
+      if (llvm::isa<llvm::PHINode>(user) || llvm::isa<llvm::BitCastInst>(user)) {
+        if (seen.insert(user).second) work.push_back(user);
+      } else if (const auto* swap = dyn_cast<llvm::AtomicCmpXchgInst>(user)) {
+        if (swap->getCompareOperand() == value &&
+            swap->getPointerOperand()->stripPointerCasts() == pointer)
+          return true;
+      } else if (const auto* call = dyn_cast<llvm::CallInst>(user)) {
+        const llvm::Function* callee = call->getCalledFunction();
+        if (callee != nullptr && callee->getName().starts_with("__kuafu_atomic_cas_") &&
+            call->getArgOperand(1) == value &&
+            call->getArgOperand(0)->stripPointerCasts() == pointer)
+          return true;
+      }
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void FunctionLowering::Load(llvm::LoadInst& i) {
@@ -240,7 +270,7 @@ void FunctionLowering::Load(llvm::LoadInst& i) {
   llvm::SmallVector<Leaf, 8> leaves;
   module_.Flatten(i.getType(), 0, &leaves);
   Regs result;
-  if (i.isAtomic()) {
+  if (i.isAtomic() || StartsCasLoop(i)) {
     const uint32_t address = Materialize(mode);
     const Type type = leaves[0].type;
     const uint32_t value = NewReg(type);
