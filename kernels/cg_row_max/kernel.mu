@@ -13,20 +13,23 @@ namespace cg = cooperative_groups;
 constexpr int kThreads = 128;
 constexpr int kTile = 32;
 
+// The larger of two; a NaN stays, as in PyTorch, where fmaxf would drop it.
+__device__ float larger(float a, float b) { return a > b || isnan(a) ? a : b; }
+
 __global__ void row_max_kernel(const float* __restrict__ x, float* __restrict__ out, int64_t dim) {
   __shared__ float tile_peak[kThreads / kTile];
   cg::thread_block block = cg::this_thread_block();
   const auto tile = cg::tiled_partition<kTile>(block);
   const float* row = x + blockIdx.x * dim;
   float peak = -INFINITY;
-  for (int64_t i = block.thread_rank(); i < dim; i += kThreads) peak = fmaxf(peak, row[i]);
+  for (int64_t i = block.thread_rank(); i < dim; i += kThreads) peak = larger(peak, row[i]);
   for (int offset = kTile / 2; offset > 0; offset /= 2) {
-    peak = fmaxf(peak, tile.shfl_down(peak, offset));
+    peak = larger(peak, tile.shfl_down(peak, offset));
   }
   if (tile.thread_rank() == 0) tile_peak[block.thread_rank() / kTile] = peak;
   block.sync();
   if (block.thread_rank() == 0) {
-    for (int t = 1; t < kThreads / kTile; ++t) peak = fmaxf(peak, tile_peak[t]);
+    for (int t = 1; t < kThreads / kTile; ++t) peak = larger(peak, tile_peak[t]);
     out[blockIdx.x] = peak;
   }
 }
