@@ -129,7 +129,12 @@ void Call::Run(Entry entry) {
     std::snprintf(text, sizeof text, "an exception left the entry function");
   }
   text[kErrorBytesMax - 1] = 0;
-  session_.Synchronize();
+  std::vector<uint32_t> returned;
+  for (const KuafuTensor* t : results) {
+    if (t != nullptr && hostabi::IsTensor(session_, t))
+      returned.push_back(hostabi::AllocationId(t));
+  }
+  session_.Finish(returned);
   session_.CheckRedZones();
   if (call.status != KUAFU_CALL_OK) {
     status = call.status == KUAFU_CALL_MISMATCH ? "mismatch" : "threw";

@@ -9,11 +9,160 @@
 #include <string>
 #include <vector>
 
+#include "hostabi/api_macros.h"
 #include "hostabi/session.h"
+#include "hostabi/streams.h"
+
+namespace kuafu::hostabi {
+
+int Fail(int error) {
+  if (error != kSuccess) Current().last_error = error;
+  return error;
+}
+
+namespace {
+bool OnDevice(const void* p) { return Current().memory().IdOf(reinterpret_cast<uint64_t>(p)) != 0; }
+
+// Takes back MarkInitialized for the bytes whose source nobody has written.
+void CopyNeverWritten(void* dst, const void* src, size_t bytes) {
+  auto& memory = Current().memory();
+  if (!OnDevice(src) || !OnDevice(dst) || memory.BytesNeverWritten(src, bytes) == 0) return;
+  const simt::Allocation& from = *memory.Get(memory.IdOf(reinterpret_cast<uint64_t>(src)));
+  simt::Allocation& to = *memory.Get(memory.IdOf(reinterpret_cast<uint64_t>(dst)));
+  if (!to.tracked) {
+    to.tracked = true;
+    to.valid.assign((to.bytes + 63) / 64, ~uint64_t{0});
+  }
+  const size_t from_at = reinterpret_cast<uint64_t>(src) - from.base;
+  const size_t to_at = reinterpret_cast<uint64_t>(dst) - to.base;
+  if (&from == &to) return;  // the bits would be read after they were set
+  for (size_t i = 0; i < bytes; ++i) {
+    if (!from.Valid(from_at + i, 1)) to.SetValid(to_at + i, 1, false);
+  }
+}
+}  // namespace
+
+// A host-side copy that leaves its device allocation is what cudaErrorInvalidValue is for; on
+// hardware it would fail or corrupt a neighbour, so it is also recorded.
+bool InsideAllocation(const void* p, size_t bytes) {
+  auto& memory = Current().memory();
+  const uint32_t id = memory.IdOf(reinterpret_cast<uint64_t>(p));
+  if (id == 0) return true;  // host memory
+  const simt::Allocation* a = memory.Get(id);
+  const uint64_t address = reinterpret_cast<uint64_t>(p);
+  if (a->live && address >= a->base && bytes <= a->bytes && address - a->base <= a->bytes - bytes)
+    return true;
+  Current().AddFinding(
+      {.kind = a->live ? simt::Finding::Kind::kOob : simt::Finding::Kind::kUseAfterFree,
+       .message = "a copy or fill by the host of " + std::to_string(bytes) + " bytes leaves " +
+                  a->name + " of " + std::to_string(a->bytes) + " bytes",
+       .allocation = a->name});
+  return false;
+}
+
+namespace {
+// The device bytes that a copy or fill in a stream writes, for undoing it.
+Operation Begin(Stream& stream, void* dst, const void* src, size_t bytes) {
+  auto& streams = Current().streams();
+  auto& memory = Current().memory();
+  Operation now = streams.Issue(stream);
+  if (src != nullptr && !OnDevice(src)) streams.DeliverFor(now, src, bytes);
+  if (!streams.active()) return now;
+  if (src != nullptr && OnDevice(src)) {
+    streams.CheckRead(now, src, bytes);
+    const uint32_t id = memory.IdOf(reinterpret_cast<uint64_t>(src));
+    now.reads.push_back(
+        streams.Take(id, reinterpret_cast<uint64_t>(src) - memory.Get(id)->base, bytes));
+  }
+  if (OnDevice(dst)) {
+    const uint32_t id = memory.IdOf(reinterpret_cast<uint64_t>(dst));
+    now.undo.push_back(
+        streams.Take(id, reinterpret_cast<uint64_t>(dst) - memory.Get(id)->base, bytes));
+    streams.CheckWrite(now, now.undo.back());
+  }
+  return now;
+}
+
+int CheckCopy(const void* dst, const void* src, size_t bytes) {
+  if (dst == nullptr || src == nullptr) return Fail(kInvalidValue);
+  if (!InsideAllocation(dst, bytes) || !InsideAllocation(src, bytes)) return Fail(kInvalidValue);
+  return kSuccess;
+}
+
+void Transfer(void* dst, const void* src, size_t bytes) {
+  std::memmove(dst, src, bytes);
+  if (OnDevice(dst)) Current().memory().MarkInitialized(dst, bytes);
+  CopyNeverWritten(dst, src, bytes);
+}
+}  // namespace
+
+int Copy(void* dst, const void* src, size_t bytes) {
+  if (bytes == 0) return kSuccess;
+  if (const int error = CheckCopy(dst, src, bytes); error != kSuccess) return error;
+  auto& streams = Current().streams();
+  Stream& queue = *streams.Find(nullptr);
+  Operation now = Begin(queue, dst, src, bytes);
+  // Between device addresses even cudaMemcpy returns before it is done.
+  if (!OnDevice(dst) || !OnDevice(src)) streams.SynchronizeStream(queue);
+  Transfer(dst, src, bytes);
+  streams.Add(std::move(now));
+  if (!OnDevice(dst) || !OnDevice(src)) streams.SynchronizeStream(queue);
+  return kSuccess;
+}
+
+int CopyInStream(void* dst, const void* src, size_t bytes, void* stream) {
+  if (bytes == 0) return kSuccess;
+  if (const int error = CheckCopy(dst, src, bytes); error != kSuccess) return error;
+  auto& streams = Current().streams();
+  Stream* queue = streams.Find(stream);
+  if (queue == nullptr) return Fail(kInvalidResourceHandle);
+  Operation now = Begin(*queue, dst, src, bytes);
+  if (OnDevice(src) && !OnDevice(dst)) {
+    if (streams.IsPinned(dst, bytes)) {
+      streams.DeliverLater(now, dst, src, bytes);
+      streams.Add(std::move(now));
+      return kSuccess;
+    }
+    // To pageable memory the call returns when the copy is done.
+    streams.SynchronizeStream(*queue);
+  }
+  Transfer(dst, src, bytes);
+  streams.Add(std::move(now));
+  return kSuccess;
+}
+
+int Fill(void* dst, int value, size_t bytes, void* stream) {
+  if (bytes == 0) return kSuccess;
+  if (!OnDevice(dst) || !InsideAllocation(dst, bytes)) return Fail(kInvalidValue);
+  auto& streams = Current().streams();
+  Stream* queue = streams.Find(stream);
+  if (queue == nullptr) return Fail(kInvalidResourceHandle);
+  Operation now = Begin(*queue, dst, nullptr, bytes);
+  std::memset(dst, value, bytes);
+  Current().memory().MarkInitialized(dst, bytes);
+  streams.Add(std::move(now));
+  return kSuccess;
+}
+
+int Allocate(void** out, size_t bytes, const char* name) {
+  if (out == nullptr) return Fail(kInvalidValue);
+  auto result = Current().memory().Allocate(bytes == 0 ? 1 : bytes, 256, name, false);
+  if (!result.ok()) {
+    *out = nullptr;
+    return Fail(kMemoryAllocation);
+  }
+  *out = result.value();
+  return kSuccess;
+}
+
+}  // namespace kuafu::hostabi
 
 namespace {
 
+using kuafu::hostabi::Allocate;
+using kuafu::hostabi::Copy;
 using kuafu::hostabi::Current;
+using kuafu::hostabi::Fail;
 namespace abi = kuafu::hostabi;
 
 struct Configuration {
@@ -28,66 +177,16 @@ std::vector<Configuration>& Configurations() {
   return stack;
 }
 
-int Fail(int error) {
-  if (error != abi::kSuccess) Current().last_error = error;
-  return error;
+abi::Streams& Queues() { return Current().streams(); }
+// nullptr, with the error set, for a handle that is none.
+abi::Stream* Queue(void* handle) {
+  abi::Stream* stream = Queues().Find(handle);
+  if (stream == nullptr) Fail(abi::kInvalidResourceHandle);
+  return stream;
 }
-
-bool OnDevice(const void* p) { return Current().memory().IdOf(reinterpret_cast<uint64_t>(p)) != 0; }
-
-// A host-side copy that leaves its device allocation is what cudaErrorInvalidValue is for; on
-// hardware it would fail or corrupt a neighbour, so it is also recorded.
-bool InsideAllocation(const void* p, size_t bytes) {
-  auto& memory = Current().memory();
-  const uint32_t id = memory.IdOf(reinterpret_cast<uint64_t>(p));
-  if (id == 0) return true;  // host memory
-  const kuafu::simt::Allocation* a = memory.Get(id);
-  const uint64_t address = reinterpret_cast<uint64_t>(p);
-  if (a->live && address >= a->base && bytes <= a->bytes && address - a->base <= a->bytes - bytes)
-    return true;
-  Current().AddFinding({.kind = a->live ? kuafu::simt::Finding::Kind::kOob
-                                        : kuafu::simt::Finding::Kind::kUseAfterFree,
-                        .message = "a copy or fill by the host of " + std::to_string(bytes) +
-                                   " bytes leaves " + a->name + " of " + std::to_string(a->bytes) +
-                                   " bytes",
-                        .allocation = a->name});
-  return false;
-}
-
-int Copy(void* dst, const void* src, size_t bytes) {
-  if (bytes == 0) return abi::kSuccess;
-  if (dst == nullptr || src == nullptr) return Fail(abi::kInvalidValue);
-  if (!InsideAllocation(dst, bytes) || !InsideAllocation(src, bytes))
-    return Fail(abi::kInvalidValue);
-  std::memmove(dst, src, bytes);
-  if (OnDevice(dst)) Current().memory().MarkInitialized(dst, bytes);
-  return abi::kSuccess;
-}
-
-int Allocate(void** out, size_t bytes, const char* name) {
-  if (out == nullptr) return Fail(abi::kInvalidValue);
-  auto result = Current().memory().Allocate(bytes == 0 ? 1 : bytes, 256, name, false);
-  if (!result.ok()) {
-    *out = nullptr;
-    return Fail(abi::kMemoryAllocation);
-  }
-  *out = result.value();
-  return abi::kSuccess;
-}
-
-struct Event {
-  uint64_t at = 0;  // lane instructions executed so far: the only clock a simulation has
-};
+using abi::Event;
 
 }  // namespace
-
-#define KUAFU_EXPORT extern "C" __attribute__((visibility("default")))
-// Defines cuda<Name> and its musa<Name> twin.
-#define KUAFU_API(ret, name, params)                                       \
-  KUAFU_EXPORT ret musa##name params __attribute__((alias("cuda" #name))); \
-  KUAFU_EXPORT ret cuda##name params
-
-#pragma GCC diagnostic ignored "-Wattribute-alias"
 
 using kuafu::simt::Dim3;
 
@@ -110,12 +209,14 @@ KUAFU_EXPORT int __cudaPopCallConfiguration(Dim3* grid, Dim3* block, size_t* sha
 }
 
 KUAFU_API(int, LaunchKernel,
-          (const void* stub, Dim3 grid, Dim3 block, void** args, size_t shared_bytes, void*)) {
-  return Current().Launch(stub, grid, block, args, shared_bytes, false);
+          (const void* stub, Dim3 grid, Dim3 block, void** args, size_t shared_bytes,
+           void* stream)) {
+  return Current().Launch(stub, grid, block, args, shared_bytes, false, stream);
 }
 KUAFU_API(int, LaunchCooperativeKernel,
-          (const void* stub, Dim3 grid, Dim3 block, void** args, size_t shared_bytes, void*)) {
-  return Current().Launch(stub, grid, block, args, shared_bytes, true);
+          (const void* stub, Dim3 grid, Dim3 block, void** args, size_t shared_bytes,
+           void* stream)) {
+  return Current().Launch(stub, grid, block, args, shared_bytes, true, stream);
 }
 KUAFU_API(int, FuncSetAttribute, (const void* stub, int attribute, int value)) {
   constexpr int kMaxDynamicSharedMemorySize = 8;
@@ -133,36 +234,41 @@ KUAFU_API(int, MallocManaged, (void** out, size_t bytes, unsigned)) {
 }
 KUAFU_API(int, Free, (void* p)) {
   if (p == nullptr) return abi::kSuccess;
+  Queues().SynchronizeAll();
   return Current().FreeDevice(p) ? abi::kSuccess : Fail(abi::kInvalidValue);
 }
-KUAFU_API(int, FreeAsync, (void* p, void*)) { return cudaFree(p); }
+KUAFU_API(int, FreeAsync, (void* p, void*)) {
+  if (p == nullptr) return abi::kSuccess;
+  return Current().FreeDevice(p) ? abi::kSuccess : Fail(abi::kInvalidValue);
+}
 KUAFU_API(int, MallocHost, (void** out, size_t bytes)) {
   if (bytes > Current().memory().limit_bytes()) return Fail(abi::kMemoryAllocation);
   *out = std::malloc(bytes == 0 ? 1 : bytes);
-  return *out == nullptr ? Fail(abi::kMemoryAllocation) : abi::kSuccess;
+  if (*out == nullptr) return Fail(abi::kMemoryAllocation);
+  Queues().Pin(*out, bytes);
+  return abi::kSuccess;
 }
 KUAFU_API(int, HostAlloc, (void** out, size_t bytes, unsigned)) {
   return cudaMallocHost(out, bytes);
 }
 KUAFU_API(int, FreeHost, (void* p)) {
+  if (p == nullptr) return abi::kSuccess;
+  Queues().SynchronizeAll();
+  if (!Queues().Unpin(p)) return Fail(abi::kInvalidValue);
   std::free(p);
   return abi::kSuccess;
 }
 KUAFU_API(int, Memcpy, (void* dst, const void* src, size_t bytes, int)) {
   return Copy(dst, src, bytes);
 }
-KUAFU_API(int, MemcpyAsync, (void* dst, const void* src, size_t bytes, int, void*)) {
-  return Copy(dst, src, bytes);
+KUAFU_API(int, MemcpyAsync, (void* dst, const void* src, size_t bytes, int, void* stream)) {
+  return abi::CopyInStream(dst, src, bytes, stream);
 }
 KUAFU_API(int, Memset, (void* dst, int value, size_t bytes)) {
-  if (bytes == 0) return abi::kSuccess;
-  if (!OnDevice(dst) || !InsideAllocation(dst, bytes)) return Fail(abi::kInvalidValue);
-  std::memset(dst, value, bytes);
-  Current().memory().MarkInitialized(dst, bytes);
-  return abi::kSuccess;
+  return abi::Fill(dst, value, bytes);
 }
-KUAFU_API(int, MemsetAsync, (void* dst, int value, size_t bytes, void*)) {
-  return cudaMemset(dst, value, bytes);
+KUAFU_API(int, MemsetAsync, (void* dst, int value, size_t bytes, void* stream)) {
+  return abi::Fill(dst, value, bytes, stream);
 }
 KUAFU_API(int, MemGetInfo, (size_t* free_bytes, size_t* total_bytes)) {
   *total_bytes = Current().memory().limit_bytes();
@@ -185,12 +291,34 @@ KUAFU_API(int, MemcpyFromSymbol,
   if (offset > size || bytes > size - offset) return Fail(abi::kInvalidValue);
   return Copy(dst, base + offset, bytes);
 }
+KUAFU_API(int, MemcpyToSymbolAsync,
+          (const void* symbol, const void* src, size_t bytes, size_t offset, int, void* stream)) {
+  size_t size = 0;
+  auto* base = static_cast<uint8_t*>(Current().SymbolAddress(symbol, &size));
+  if (base == nullptr) return Fail(abi::kInvalidSymbol);
+  if (offset > size || bytes > size - offset) return Fail(abi::kInvalidValue);
+  return abi::CopyInStream(base + offset, src, bytes, stream);
+}
+KUAFU_API(int, MemcpyFromSymbolAsync,
+          (void* dst, const void* symbol, size_t bytes, size_t offset, int, void* stream)) {
+  size_t size = 0;
+  auto* base = static_cast<uint8_t*>(Current().SymbolAddress(symbol, &size));
+  if (base == nullptr) return Fail(abi::kInvalidSymbol);
+  if (offset > size || bytes > size - offset) return Fail(abi::kInvalidValue);
+  return abi::CopyInStream(dst, base + offset, bytes, stream);
+}
+// A kernel that is given such an address reports it: mapped host memory does not exist here.
+KUAFU_API(int, HostGetDevicePointer, (void** device, void*, unsigned)) {
+  if (device != nullptr) *device = nullptr;
+  return Fail(abi::kNotSupported);
+}
 KUAFU_API(int, GetSymbolAddress, (void** out, const void* symbol)) {
   *out = Current().SymbolAddress(symbol, nullptr);
   return *out == nullptr ? Fail(abi::kInvalidSymbol) : abi::kSuccess;
 }
 
 KUAFU_API(int, DeviceSynchronize, ()) {
+  Queues().SynchronizeAll();
   return Current().stopped() ? Fail(abi::kLaunchFailure) : abi::kSuccess;
 }
 KUAFU_API(int, GetLastError, ()) {
@@ -257,33 +385,43 @@ KUAFU_API(int, DeviceGetAttribute, (int* value, int attribute, int device)) {
   *value = v;
   return abi::kSuccess;
 }
-KUAFU_API(int, OccupancyMaxActiveBlocksPerMultiprocessor,
-          (int* blocks, const void*, int threads, size_t shared_bytes)) {
-  const auto& p = *Current().options().profile;
-  if (threads <= 0) return Fail(abi::kInvalidValue);
-  const int sms = p.sm_count == kuafu::device::kUnknown ? 1 : p.sm_count;
-  *blocks = static_cast<int>(p.ResidentBlocks(static_cast<uint32_t>(threads), shared_bytes)) / sms;
-  return abi::kSuccess;
+KUAFU_API(int, StreamCreateWithFlags, (void** stream, unsigned flags)) {
+  constexpr unsigned kNonBlocking = 1;
+  if (stream == nullptr || flags > kNonBlocking) return Fail(abi::kInvalidValue);
+  *stream = Queues().Create(flags != kNonBlocking);
+  return *stream == nullptr ? Fail(abi::kMemoryAllocation) : abi::kSuccess;
 }
-
-KUAFU_API(int, StreamCreate, (void** stream)) {
-  *stream = new char;
-  return abi::kSuccess;
-}
-KUAFU_API(int, StreamCreateWithFlags, (void** stream, unsigned)) {
-  return cudaStreamCreate(stream);
-}
-KUAFU_API(int, StreamCreateWithPriority, (void** stream, unsigned, int)) {
-  return cudaStreamCreate(stream);
+KUAFU_API(int, StreamCreate, (void** stream)) { return cudaStreamCreateWithFlags(stream, 0); }
+KUAFU_API(int, StreamCreateWithPriority, (void** stream, unsigned flags, int)) {
+  return cudaStreamCreateWithFlags(stream, flags);
 }
 KUAFU_API(int, StreamDestroy, (void* stream)) {
-  delete static_cast<char*>(stream);
+  return Queues().Destroy(stream) ? abi::kSuccess : Fail(abi::kInvalidResourceHandle);
+}
+KUAFU_API(int, StreamSynchronize, (void* stream)) {
+  abi::Stream* queue = Queue(stream);
+  if (queue == nullptr) return abi::kInvalidResourceHandle;
+  Queues().SynchronizeStream(*queue);
+  return Current().stopped() ? Fail(abi::kLaunchFailure) : abi::kSuccess;
+}
+// The answer is that all is done, so from here on it is.
+KUAFU_API(int, StreamQuery, (void* stream)) { return cudaStreamSynchronize(stream); }
+KUAFU_API(int, StreamWaitEvent, (void* stream, void* event, unsigned)) {
+  abi::Stream* queue = Queue(stream);
+  if (queue == nullptr || event == nullptr) return Fail(abi::kInvalidResourceHandle);
+  Queues().Wait(*queue, *static_cast<Event*>(event));
   return abi::kSuccess;
 }
-KUAFU_API(int, StreamSynchronize, (void*)) { return cudaDeviceSynchronize(); }
-KUAFU_API(int, StreamQuery, (void*)) { return abi::kSuccess; }
-KUAFU_API(int, StreamWaitEvent, (void*, void*, unsigned)) { return abi::kSuccess; }
+KUAFU_API(int, LaunchHostFunc, (void* stream, void (*function)(void*), void* data)) {
+  if (function == nullptr) return Fail(abi::kInvalidValue);
+  // It runs when the stream gets there; running it now means waiting for the stream.
+  const int error = cudaStreamSynchronize(stream);
+  if (error != abi::kSuccess) return error;
+  function(data);
+  return abi::kSuccess;
+}
 KUAFU_API(int, EventCreate, (void** event)) {
+  if (event == nullptr) return Fail(abi::kInvalidValue);
   *event = new Event;
   return abi::kSuccess;
 }
@@ -292,14 +430,22 @@ KUAFU_API(int, EventDestroy, (void* event)) {
   delete static_cast<Event*>(event);
   return abi::kSuccess;
 }
-KUAFU_API(int, EventRecord, (void* event, void*)) {
+KUAFU_API(int, EventRecord, (void* event, void* stream)) {
+  abi::Stream* queue = Queue(stream);
+  if (queue == nullptr || event == nullptr) return Fail(abi::kInvalidResourceHandle);
   static_cast<Event*>(event)->at = Current().counters.lane_instructions;
+  Queues().Record(*static_cast<Event*>(event), *queue);
   return abi::kSuccess;
 }
-KUAFU_API(int, EventSynchronize, (void*)) { return cudaDeviceSynchronize(); }
-KUAFU_API(int, EventQuery, (void*)) { return abi::kSuccess; }
+KUAFU_API(int, EventSynchronize, (void* event)) {
+  if (event == nullptr) return Fail(abi::kInvalidResourceHandle);
+  Queues().SynchronizeEvent(*static_cast<Event*>(event));
+  return Current().stopped() ? Fail(abi::kLaunchFailure) : abi::kSuccess;
+}
+KUAFU_API(int, EventQuery, (void* event)) { return cudaEventSynchronize(event); }
 // Not a time: lane instructions in millions. A candidate must not learn anything real from it.
 KUAFU_API(int, EventElapsedTime, (float* ms, void* start, void* end)) {
+  if (ms == nullptr || start == nullptr || end == nullptr) return Fail(abi::kInvalidValue);
   *ms = static_cast<float>(static_cast<Event*>(end)->at - static_cast<Event*>(start)->at) * 1e-6f;
   return abi::kSuccess;
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "hostabi/streams.h"
 #include "hostabi/tensor_state.h"
 #include "hostabi/tensors.h"
 
@@ -15,12 +16,51 @@ namespace kuafu::hostabi {
 namespace {
 
 constexpr size_t kPrintfBytesMax = 1 << 20;
+constexpr size_t kChangesMax = 4096;        // ranges of one launch; more are not looked at
 constexpr uint64_t kLaunchesMax = 100'000;  // a host loop that launches for ever ends as a timeout
 
 Session* g_current = nullptr;
 
 int KibToBytes(int kib, int unknown_kib) {
   return (kib == device::kUnknown ? unknown_kib : kib) * 1024;
+}
+
+bool IsValid(const Image& image, size_t at) { return image.valid.empty() || image.valid[at] != 0; }
+
+// The parts of `before` that are different in `after`. Runs with short gaps are kept together only
+// where every byte changed: neighbours may belong to other streams.
+void AddChanges(const Image& before, const Image& after, std::vector<Image>& changes) {
+  constexpr size_t kElementBytes = 8;  // bytes of one value that happen to be equal do not split it
+  const size_t size = before.bytes.size();
+  for (size_t at = 0; at < size; ++at) {
+    const auto same = [&](size_t i) {
+      return before.bytes[i] == after.bytes[i] && IsValid(before, i) == IsValid(after, i);
+    };
+    if (same(at)) continue;
+    size_t end = at + 1, equal = 0;
+    for (size_t i = at + 1; i < size && equal < kElementBytes; ++i) {
+      equal = same(i) ? equal + 1 : 0;
+      if (equal == 0) end = i + 1;
+    }
+    Image change{before.id, at, {}, {}};
+    const auto first = static_cast<std::ptrdiff_t>(at), last = static_cast<std::ptrdiff_t>(end);
+    change.bytes.assign(before.bytes.begin() + first, before.bytes.begin() + last);
+    if (!before.valid.empty())
+      change.valid.assign(before.valid.begin() + first, before.valid.begin() + last);
+    if (changes.size() < kChangesMax) {
+      changes.push_back(std::move(change));
+    }
+    at = end;
+  }
+}
+
+// Whether what a kernel wrote is different when it runs on other memory.
+bool Depends(const Image& before, const Image& after, const Image& early, const Image& late) {
+  for (size_t i = 0; i < before.bytes.size(); ++i) {
+    const bool wrote = before.bytes[i] != after.bytes[i] || early.bytes[i] != late.bytes[i];
+    if (wrote && after.bytes[i] != late.bytes[i]) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -33,7 +73,10 @@ Session& Current() {
 }
 
 Session::Session(const SessionOptions& options)
-    : options_(options), memory_(options.memory_bytes), tensors_(std::make_unique<TensorState>()) {}
+    : options_(options),
+      memory_(options.memory_bytes),
+      streams_(std::make_unique<Streams>(*this)),
+      tensors_(std::make_unique<TensorState>()) {}
 Session::~Session() = default;
 
 Status Session::LoadModule(std::span<const uint8_t> bytes) {
@@ -85,6 +128,11 @@ void Session::Begin(uint64_t order_seed) {
   counters = {};
   printf_output.clear();
   last_error = kSuccess;
+}
+
+void Session::Finish(const std::vector<uint32_t>& returned) {
+  streams_->CheckReturned(returned);
+  streams_->SynchronizeAll();
 }
 
 void Session::CheckRedZone(uint32_t id) {
@@ -146,12 +194,26 @@ void* Session::SymbolAddress(const void* shadow, size_t* bytes) const {
   return it == symbols_.end() ? nullptr : program_->GlobalAddress(it->second, bytes);
 }
 
+const isa::Function* Session::FindKernel(const void* stub) const {
+  const auto it = kernels_.find(stub);
+  if (it == kernels_.end() || it->second.index < 0) return nullptr;
+  return &program_->module().functions[static_cast<size_t>(it->second.index)];
+}
+
+size_t Session::StaticSharedBytes(const isa::Function& kernel) const {
+  size_t bytes = 0;
+  for (uint32_t index : kernel.shared) {
+    const isa::SharedVar& v = program_->module().shared[index];
+    if (!v.dynamic) bytes += v.bytes;
+  }
+  return bytes;
+}
+
 int Session::Launch(const void* stub, simt::Dim3 grid, simt::Dim3 block, void** args,
-                    size_t shared_bytes, bool cooperative) {
+                    size_t shared_bytes, bool cooperative, void* stream) {
   const auto it = kernels_.find(stub);
   if (it == kernels_.end() || it->second.index < 0) return last_error = kInvalidDeviceFunction;
   if (stopped_) return last_error = kLaunchFailure;
-  const device::Profile& profile = *options_.profile;
   const isa::Function& kernel = program_->module().functions[static_cast<size_t>(it->second.index)];
   if (++counters.launches > kLaunchesMax) {
     AddFinding(
@@ -168,6 +230,18 @@ int Session::Launch(const void* stub, simt::Dim3 grid, simt::Dim3 block, void** 
   for (size_t i = 0; i < kernel.params.size(); ++i) {
     std::memcpy(params.data() + kernel.params[i].offset, args[i], kernel.params[i].bytes);
   }
+  Stream* const queue = streams_->Find(stream);
+  if (queue == nullptr) return last_error = kInvalidResourceHandle;
+  Call call{
+      static_cast<uint32_t>(it->second.index),    grid, block, shared_bytes, std::move(params),
+      OptionsFor(it->second, block, shared_bytes)};
+  call.options.cooperative = cooperative;
+  return Account(RunOrdered(call, streams_->Issue(*queue)));
+}
+
+simt::LaunchOptions Session::OptionsFor(const Kernel& kernel, simt::Dim3 block,
+                                        size_t shared_bytes) const {
+  const device::Profile& profile = *options_.profile;
   simt::LaunchOptions launch;
   launch.warp_width = options_.warp_width;
   launch.order_seed = options_.order_seed;
@@ -182,14 +256,80 @@ int Session::Launch(const void* stub, simt::Dim3 grid, simt::Dim3 block, void** 
       static_cast<uint32_t>(KibToBytes(profile.shared_kib_per_block, 48));
   launch.shared_bytes_opt_in = static_cast<uint32_t>(
       KibToBytes(profile.shared_kib_per_block_opt_in, profile.shared_kib_per_block));
-  launch.shared_opt_in = it->second.shared_opt_in_bytes > 0 &&
-                         shared_bytes <= static_cast<size_t>(it->second.shared_opt_in_bytes);
+  launch.shared_opt_in = kernel.shared_opt_in_bytes > 0 &&
+                         shared_bytes <= static_cast<size_t>(kernel.shared_opt_in_bytes);
   launch.resident_blocks = profile.ResidentBlocks(block.x * block.y * block.z, shared_bytes);
   if (profile.sm_count != device::kUnknown)
     launch.sm_count = static_cast<uint32_t>(profile.sm_count);
-  launch.cooperative = cooperative;
-  simt::LaunchResult result = program_->Launch(static_cast<uint32_t>(it->second.index), grid, block,
-                                               shared_bytes, params, launch);
+  return launch;
+}
+
+// Runs a kernel; when it may meet work that is not ordered before it, also as if that work had not
+// happened yet.
+simt::LaunchResult Session::RunOrdered(const Call& call, Operation now) {
+  const auto run = [&](const simt::LaunchOptions& launch_options) {
+    return program_->Launch(call.kernel, call.grid, call.block, call.shared_bytes, call.params,
+                            launch_options);
+  };
+  if (!streams_->active()) return run(call.options);
+  const isa::Function& kernel = program_->module().functions[call.kernel];
+  now.kernel = kernel.pretty;
+  const isa::Module& module = program_->module();
+  if (kernel.line < module.lines.size()) now.line = module.lines[kernel.line];
+  if (now.line.file < module.files.size()) now.file = module.files[now.line.file];
+  std::vector<uint32_t> touched, written;
+  std::vector<const Operation*> unordered;
+  for (const isa::Param& p : kernel.params) {
+    uint64_t value = 0;
+    if (!p.is_pointer || p.bytes != sizeof value) continue;
+    std::memcpy(&value, call.params.data() + p.offset, sizeof value);
+    const uint32_t id = memory_.IdOf(value);
+    const auto add = [&](std::vector<uint32_t>& ids) {
+      if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+    };
+    if (id == 0 || !memory_.Get(id)->live) continue;
+    add(touched);
+    if (!p.read_only) add(written);
+    for (const Operation* o : streams_->Unordered(now, id)) {
+      if (std::find(unordered.begin(), unordered.end(), o) == unordered.end())
+        unordered.push_back(o);
+    }
+  }
+  std::sort(unordered.begin(), unordered.end());  // in the order of the calls
+  const auto take = [&](const std::vector<uint32_t>& ids) {
+    std::vector<Image> images;
+    for (uint32_t id : ids) images.push_back(streams_->Take(id, 0, memory_.Get(id)->bytes));
+    return images;
+  };
+  const std::vector<Image> before = take(touched);
+  const std::vector<Image> before_written = take(written);
+  simt::LaunchResult result = run(call.options);
+  const std::vector<Image> after = take(written);
+  for (size_t i = 0; i < written.size(); ++i) AddChanges(before_written[i], after[i], now.undo);
+  for (const Image& change : now.undo) streams_->CheckWrite(now, change);
+  if (!unordered.empty()) {
+    for (const Image& image : before) streams_->Put(image);
+    for (size_t i = unordered.size(); i-- > 0;) {
+      for (const Image& image : unordered[i]->undo) streams_->Put(image);
+    }
+    const std::vector<Image> early = take(written);
+    simt::LaunchOptions quiet = call.options;
+    quiet.sanitize = false;
+    run(quiet);
+    const std::vector<Image> late = take(written);
+    for (size_t i = 0; i < written.size(); ++i) {
+      if (!Depends(before_written[i], after[i], early[i], late[i])) continue;
+      streams_->Report(now, *unordered.back(), "depends on", unordered.back()->undo.front().id);
+      break;
+    }
+    for (const Image& image : before) streams_->Put(image);
+    for (const Image& image : after) streams_->Put(image);
+  }
+  streams_->Add(std::move(now));
+  return result;
+}
+
+int Session::Account(simt::LaunchResult result) {
   counters.dispatches += result.dispatches;
   counters.lane_instructions += result.lane_instructions;
   counters.global_load_bytes += result.global_load_bytes;

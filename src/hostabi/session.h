@@ -9,8 +9,8 @@
 //   object hostabi::SetCurrent(&session);         // candidate code may run now
 //
 // One session per process at a time and one thread: candidates run isolated, each in a process of
-// its own. Streams are executed in the order of the calls, which is one of the orders that CUDA
-// allows.
+// its own. Work in streams is executed in the order of the calls, which is one of the orders that
+// CUDA allows; streams.h looks for results that depend on it.
 #pragma once
 
 #include <cstdint>
@@ -62,6 +62,8 @@ struct Finding : simt::Finding {
 std::string_view KindName(const Finding& finding);  // "oob", "host_overrun", "stream_order", ...
 std::string Describe(const Finding& finding);       // one line for people
 
+class Streams;       // streams.h
+struct Operation;    // streams.h
 struct TensorState;  // tensor_state.h
 
 class Session {
@@ -77,7 +79,7 @@ class Session {
 
   // CUDA error code: 0, or cudaErrorInvalidConfiguration, cudaErrorInvalidDeviceFunction, ...
   int Launch(const void* stub, simt::Dim3 grid, simt::Dim3 block, void** args, size_t shared_bytes,
-             bool cooperative);
+             bool cooperative, void* stream);
   int SetSharedOptIn(const void* stub, int64_t bytes);
   // nullptr if the shadow is no device variable.
   void* SymbolAddress(const void* shadow, size_t* bytes) const;
@@ -85,15 +87,21 @@ class Session {
   // Starts another call of the candidate: forgets findings, counters and printf output. Memory,
   // device variables and the candidate's own state stay, as between two calls in one process.
   void Begin(uint64_t order_seed);
-  // Until nothing that was queued is left, as cudaDeviceSynchronize.
-  void Synchronize() {}
+  // The entry function has returned these allocations (by id): reports work that may still be
+  // using them, then waits for everything.
+  void Finish(const std::vector<uint32_t>& returned);
   // Reports red zones that host code wrote over, and mends them so that each is reported once.
   void CheckRedZones();
   // As cudaFree, with a last look at the red zones. False if no allocation starts there.
   bool FreeDevice(void* pointer);
 
+  // nullptr if the stub is no kernel.
+  const isa::Function* FindKernel(const void* stub) const;
+  size_t StaticSharedBytes(const isa::Function& kernel) const;
+
   simt::Memory& memory() { return memory_; }
   TensorState& tensors() { return *tensors_; }
+  Streams& streams() { return *streams_; }
   const SessionOptions& options() const { return options_; }
   const std::vector<Finding>& findings() const { return findings_; }
   // Once per defect: the same kind at the same place again is dropped.
@@ -119,9 +127,20 @@ class Session {
   std::map<const void*, std::string> symbols_;
   std::vector<Finding> findings_;
   bool stopped_ = false;
+  std::unique_ptr<Streams> streams_;
   std::unique_ptr<TensorState> tensors_;  // last: its tensors are freed into memory_
 
+  struct Call {  // a launch that has been checked
+    uint32_t kernel = 0;
+    simt::Dim3 grid, block;
+    size_t shared_bytes = 0;
+    std::vector<uint8_t> params;
+    simt::LaunchOptions options;
+  };
   void CheckRedZone(uint32_t id);
+  simt::LaunchOptions OptionsFor(const Kernel& kernel, simt::Dim3 block, size_t shared_bytes) const;
+  simt::LaunchResult RunOrdered(const Call& call, Operation now);
+  int Account(simt::LaunchResult result);
 };
 
 void SetCurrent(Session* session);
@@ -132,7 +151,7 @@ Session& Current();
 // CUDA's numeric error codes, as far as they are returned here.
 inline constexpr int kSuccess = 0, kInvalidValue = 1, kMemoryAllocation = 2,
                      kInvalidConfiguration = 9, kInvalidSymbol = 13, kInvalidDevice = 101,
-                     kInvalidDeviceFunction = 98, kNotReady = 600, kLaunchFailure = 719,
-                     kCooperativeLaunchTooLarge = 720, kNotSupported = 801;
+                     kInvalidDeviceFunction = 98, kInvalidResourceHandle = 400, kNotReady = 600,
+                     kLaunchFailure = 719, kCooperativeLaunchTooLarge = 720, kNotSupported = 801;
 
 }  // namespace kuafu::hostabi

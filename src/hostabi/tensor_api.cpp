@@ -426,6 +426,8 @@ uint64_t ElementBytes(const KuafuTensor* tensor) {
                                                                                     : bytes;
 }
 
+uint32_t AllocationId(const KuafuTensor* tensor) { return tensor->storage->id; }
+
 std::span<const uint8_t> StorageBytes(const KuafuTensor* tensor) {
   return {static_cast<const uint8_t*>(tensor->storage->base), tensor->storage->bytes};
 }

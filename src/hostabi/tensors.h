@@ -46,6 +46,8 @@ bool IsTensor(Session& session, const KuafuTensor* tensor);
 TensorLayout LayoutOf(const KuafuTensor* tensor);
 // Bytes of the elements in row-major order.
 uint64_t ElementBytes(const KuafuTensor* tensor);
+// Its number in the allocation table, 0 when it has no bytes.
+uint32_t AllocationId(const KuafuTensor* tensor);
 // The whole allocation, whatever the layout shows of it.
 std::span<const uint8_t> StorageBytes(const KuafuTensor* tensor);
 
