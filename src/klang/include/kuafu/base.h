@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__NVPTX__)
+// Not __NVPTX__: the host pass sees the macros of both targets.
+#if defined(__CUDA_ARCH__) || defined(__MUSA_ARCH__)
 #define KUAFU_DEVICE_PASS 1
 #endif
 #if defined(__MUSACC__) && !defined(KUAFU_MUSA)
