@@ -132,21 +132,25 @@ class Mutation(unittest.TestCase):
             self.assertTrue(count >= most - 1 or count == found[name], f"{name}: {count}")
 
     def test_report_counts_survivors_and_leaves_out_what_does_not_compile(self):
-        names = ["lt_to_le", "lt_to_le", "drop_guard", "drop_guard", "drop_init"]
+        names = ["lt_to_le", "lt_to_le", "drop_guard", "drop_guard", "drop_init", "drop_init"]
         records = [{"id": str(i), "kernel": "k", "operator": o, "line": i, "before": f"b{i}",
                     "after": f"a{i}", "file": "f", "target": "t", "reference": "r"}
                    for i, o in enumerate(names)]
-        results = {"0": {"class": "oob"}, "1": {"class": "pass"}, "2": {"class": "compile_error"},
-                   "3": {"class": "pass"}, "4": {"class": "pass"}}
+        quick = {str(i): {"class": c, "summary": ""} for i, c in
+                 enumerate(["oob", "pass", "compile_error", "pass", "pass", "pass"])}
+        full = {"5": {"class": "race", "summary": ""}}
         explained = {mutants.key(records[1]): {"because": "equivalent", "reason": "same"},
                      mutants.key(records[3]): {"because": "missed", "reason": "too small a shape"}}
-        summary = mutants.summarise(records, results, explained)
-        self.assertEqual(summary["total"], {"all": 5, "detected": 1, "equivalent": 1,
-                                            "not_compiled": 1, "missed": 1, "unexplained": 1})
-        self.assertAlmostEqual(summary["rate"], 1 / 3)
+        summary = mutants.summarise(records, quick, full, explained)
+        self.assertEqual(summary["total"], {"all": 6, "detected": 2, "equivalent": 1, "missed": 1,
+                                            "not_compiled": 1, "unexplained": 1, "full_only": 1})
+        self.assertAlmostEqual(summary["rate"], 2 / 4)
+        self.assertAlmostEqual(summary["rate_quick"], 1 / 4)
         self.assertIn("too small a shape", mutants.markdown(summary))
-        del results["0"]
-        self.assertEqual(mutants.summarise(records, results, explained)["total"]["not_judged"], 1)
+        quick["0"] = {"class": "compile_error", "summary": "the compiler took longer than 20 s"}
+        del quick["4"]
+        total = mutants.summarise(records, quick, full, explained)["total"]
+        self.assertEqual(total["not_judged"], 2)
 
 
 if __name__ == "__main__":
