@@ -131,7 +131,7 @@ Result<std::vector<uint8_t>> EmitHostObject(llvm::Module& module) {
   if (target == nullptr) return Error{Code::kUnavailable, "generating host code: " + message};
   std::unique_ptr<llvm::TargetMachine> machine(
       target->createTargetMachine(module.getTargetTriple(), "x86-64", "", {}, llvm::Reloc::PIC_,
-                                  std::nullopt, llvm::CodeGenOptLevel::Less));
+                                  std::nullopt, llvm::CodeGenOptLevel::None));
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
   llvm::legacy::PassManager passes;

@@ -123,6 +123,19 @@ TEST(KlangTest, MaybeUninitializedLocalStaysInMemory) {
   EXPECT_TRUE(good.functions[0].locals.empty()) << isa::Disassemble(good);
 }
 
+TEST(KlangTest, SmallConstantLoopsBecomeRegisters) {
+  const isa::Module m = Module(
+      "KERNEL k(float* out, const float* in, int n) {\n  float sum[4][4] = {};\n  for (int d = 0; "
+      "d "
+      "< n; ++d) {\n    float left[4], right[4];\n    for (int e = 0; e < 4; ++e) { left[e] = in[d "
+      "* 8 + e]; right[e] = in[d * 8 + 4 + e]; }\n    for (int r = 0; r < 4; ++r)\n      for (int "
+      "s "
+      "= 0; s < 4; ++s) sum[r][s] += left[r] * right[s];\n  }\n  for (int r = 0; r < 4; ++r)\n    "
+      "for (int s = 0; s < 4; ++s) out[r * 4 + s] = sum[r][s];\n}\n");
+  EXPECT_TRUE(m.functions[0].locals.empty()) << isa::Disassemble(m);
+  EXPECT_EQ(Count(m, isa::Op::kFma), 16u);
+}
+
 TEST(KlangTest, UninitializedArrayElementStaysInMemoryAfterUnrolling) {
   const isa::Module m = Module(
       "KERNEL k(float* x) {\n  float v[4];\n  for (int i = 0; i < 3; ++i) v[i] = x[i];\n  for (int "

@@ -239,33 +239,19 @@ std::vector<std::string> Arguments(bool device, const HeaderSet& set, const Path
     // clang's.
     // -funroll-loops: at -O1 clang forbids the unrolling of every loop in its metadata.
     add({"-fcuda-is-device", "-target-cpu", "sm_90", "-target-feature", "+ptx83",
-         "-fcuda-allow-variadic-functions", "-disable-llvm-passes", "-funroll-loops",
+         "-fcuda-allow-variadic-functions", "-O1", "-disable-llvm-passes", "-funroll-loops",
          "-ffp-contract=fast", "-debug-info-kind=line-tables-only", "-dwarf-version=4",
          "-fno-threadsafe-statics"});
   } else {
     add({"-target-cpu", "x86-64", "-mrelocation-model", "pic", "-pic-level", "2",
-         "-mframe-pointer=none", "-disable-llvm-passes"});
+         "-mframe-pointer=none", "-O0", "-disable-O0-optnone"});
   }
   // Exceptions on both passes: the device pass parses host functions that throw.
-  add({"-fexceptions",
-       "-fcxx-exceptions",
-       "-emit-llvm-only",
-       "-O1",
-       "-std=c++17",
-       "-target-sdk-version=12.4",
-       "-fgnuc-version=4.2.1",
-       "-fdeprecated-macro",
-       "-ferror-limit",
-       "20",
-       "-fno-caret-diagnostics",
-       "-Wno-unused-value",
-       "-fmacro-prefix-map=" + std::string(kSourceDir) + "=",
-       "-resource-dir",
-       paths.resource_dir,
-       "-nostdsysteminc",
-       "-ftemplate-depth=512",
-       "-fconstexpr-steps=1048576",
-       "-fbracket-depth",
+  add({"-fexceptions", "-fcxx-exceptions", "-emit-llvm-only", "-std=c++17",
+       "-target-sdk-version=12.4", "-fgnuc-version=4.2.1", "-fdeprecated-macro", "-ferror-limit",
+       "20", "-fno-caret-diagnostics", "-Wno-unused-value",
+       "-fmacro-prefix-map=" + std::string(kSourceDir) + "=", "-resource-dir", paths.resource_dir,
+       "-nostdsysteminc", "-ftemplate-depth=512", "-fconstexpr-steps=1048576", "-fbracket-depth",
        "256"});
   // The target's version. clang defines __CUDA_ARCH__ itself from -target-cpu, hence the pair.
   const std::string arch = std::to_string(set.arch);
