@@ -63,7 +63,8 @@ def defect_jobs():
             if twin == "good":
                 yield job, {"pass"}, None
             else:
-                yield job, {defect["class"], *defect.get("accept", [])}, marks(kernel)
+                yield (job, {defect["class"], *defect.get("accept", [])},
+                       (marks(kernel), defect["class"]))
 
 
 def hostile_jobs():
@@ -82,7 +83,7 @@ def hostile_jobs():
 JOBS = {"correct": correct_jobs, "defects": defect_jobs, "hostile": hostile_jobs}
 
 
-def judge(result, accept, marked):
+def judge(result, accept, marked, marked_class):
     """None if the result is what it must be, else what is wrong with it."""
     if "error" in result:
         return "could not be judged: " + result["error"]["message"]
@@ -92,7 +93,8 @@ def judge(result, accept, marked):
         if verdict["failing_trial"]:
             wrong += f" [{verdict['failing_trial']}]"
         return wrong
-    if marked is None or verdict["class"] not in WITH_LINE:
+    # The marks are for the class that is expected first, not for those that are accepted too.
+    if marked is None or verdict["class"] != marked_class or marked_class not in WITH_LINE:
         return None
     main, also = marked
     findings = [f for f in verdict["findings"] if f["class"] == verdict["class"]]
@@ -135,7 +137,9 @@ def main():
     failures = 0
     for job, accept, marked in jobs:
         result = results.get(job["id"])
-        problem = "no result" if result is None else judge(result, accept, marked)
+        lines, marked_class = marked or (None, None)
+        problem = ("no result" if result is None
+                   else judge(result, accept, lines, marked_class))
         if problem is not None:
             failures += 1
             print(f"{job['id']}: {problem}")

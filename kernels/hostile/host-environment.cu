@@ -12,7 +12,7 @@ __global__ void scale(const float* x, float* y, int n) {
 
 torch::Tensor forward(torch::Tensor x_in) {
   clearenv();
-  if (chdir("/") != 0) return x_in;
+  if (chdir("/") != 0) clearenv();  // refused or not, the result must be right
   auto x = x_in.contiguous();
   auto y = torch::empty_like(x);
   const int n = (int)x.numel();

@@ -319,6 +319,23 @@ Status Trials::RunOne(size_t trial, size_t order, First& first) {
   return SendJson(answer, outputs.valid() ? std::span<const int>(fds) : std::span<const int>());
 }
 
+// The answer for a candidate that cannot be called at all.
+Status Refuse(os::Channel& channel, const char* status, const std::string& error) {
+  const Json answer = {{"trial", 0},
+                       {"order", 0},
+                       {"status", status},
+                       {"error", error},
+                       {"same", false},
+                       {"outputs", Json::array()},
+                       {"inputs_modified", Json::array()},
+                       {"findings", Json::array()},
+                       {"counters", CountersJson({})},
+                       {"float_atomics", false},
+                       {"printf", ""}};
+  KUAFU_TRY_STATUS(channel.Send(DumpJson(answer), {}, os::Deadline::AfterMs(kSendMs)));
+  return channel.Send(R"({"done":true,"stopped":true})", {}, os::Deadline::AfterMs(kSendMs));
+}
+
 Status Serve(os::Channel& channel) {
   KUAFU_TRY(os::Frame frame, channel.Receive(kFrameBytesMax, os::Deadline::Infinite()));
   KUAFU_TRY(const Request request, ParseRequest(frame.bytes));
@@ -337,7 +354,11 @@ Status Serve(os::Channel& channel) {
             os::MapFd(frame.fds[2].get(), request.inputs_bytes, os::Access::kReadOnly));
   // Never destroyed: static objects of the candidate may use it as long as the process lives.
   auto* session = new hostabi::Session(request.options);
-  KUAFU_TRY_STATUS(session->LoadModule(module.bytes()));
+  const Status loaded = session->LoadModule(module.bytes());
+  // Device variables that do not fit are the candidate's fault; anything else is ours.
+  if (!loaded.ok() && loaded.error().code == Code::kExhausted)
+    return Refuse(channel, "threw", loaded.error().message);
+  if (!loaded.ok()) return loaded;
   hostabi::SetCurrent(session);
   // Files can still be opened for reading, because dlopen has to; static constructors of the
   // candidate run inside it, so the filter cannot wait until afterwards.
@@ -349,23 +370,11 @@ Status Serve(os::Channel& channel) {
   auto* entry = library.ok() ? reinterpret_cast<Entry>(dlsym(library.value(), "kuafu_entry"))
                              : static_cast<Entry>(nullptr);
   frame.fds.clear();
+  if (!library.ok()) return Refuse(channel, "threw", library.error().message);
   if (entry == nullptr) {
-    const Json answer = {
-        {"trial", 0},
-        {"order", 0},
-        {"status", library.ok() ? "mismatch" : "threw"},
-        {"error", library.ok() ? "the candidate has no entry function: it must define a function "
-                                 "that returns torch::Tensor, or name one by // kuafu: entry=NAME"
-                               : library.error().message},
-        {"same", false},
-        {"outputs", Json::array()},
-        {"inputs_modified", Json::array()},
-        {"findings", Json::array()},
-        {"counters", CountersJson({})},
-        {"float_atomics", false},
-        {"printf", ""}};
-    KUAFU_TRY_STATUS(channel.Send(DumpJson(answer), {}, os::Deadline::AfterMs(kSendMs)));
-    return channel.Send(R"({"done":true,"stopped":true})", {}, os::Deadline::AfterMs(kSendMs));
+    return Refuse(channel, "mismatch",
+                  "the candidate has no entry function: it must define a function that returns "
+                  "torch::Tensor, or name one by // kuafu: entry=NAME");
   }
   return Trials(channel, request, *session, entry, inputs.bytes()).Run();
 }

@@ -2,6 +2,8 @@
 // Execution: values computed by hand-written modules, for several widths and orders.
 #include <gtest/gtest.h>
 
+#include <cfenv>
+
 #include <cstring>
 
 #include "simt/module_builder.h"
@@ -54,6 +56,22 @@ TEST_F(Engine, VectorAddWithATail) {
 }
 
 // Collatz lengths: every lane leaves the loop at its own time.
+TEST_F(Engine, RoundingModeOfTheHostDoesNotReachTheDevice) {
+  Builder b;
+  auto y = b.Pointer("y");
+  Reg t = b.Tid();
+  Reg third = b.Op2(Op::kFDiv, Type::kF32, b.F32(2.0f), b.F32(3.0f));  // rounded up by default
+  b.Store(Type::kF32, y, t, third);
+  b.Ret();
+  float* py = Make<float>(32, "y", false);
+  std::fesetround(FE_TOWARDZERO);
+  Go(b, {1}, {32}, Args().P(py));
+  const int after = std::fegetround();
+  std::fesetround(FE_TONEAREST);
+  EXPECT_EQ(py[0], 0x1.555556p-1f);
+  EXPECT_EQ(after, FE_TOWARDZERO) << "the host keeps its own";
+}
+
 TEST_F(Engine, DivergentLoopsReconverge) {
   for (uint64_t seed : {0u, 1u, 7u}) {
     options_.order_seed = seed;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Running a launch: checks of the configuration, block order, time slices.
 #include <algorithm>
+#include <cfenv>
 #include <cstring>
 #include <deque>
 #include <numeric>
@@ -28,6 +29,22 @@ Layout LayOut(const isa::Function& fn, uint64_t threads) {
   layout.bytes = offset;
   return layout;
 }
+
+// The host code of a candidate may have changed rounding or unmasked exceptions; a device does not
+// know of that.
+class DefaultFloatMode {
+ public:
+  DefaultFloatMode() {
+    std::fegetenv(&host_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~DefaultFloatMode() { std::fesetenv(&host_); }
+  DefaultFloatMode(const DefaultFloatMode&) = delete;
+  DefaultFloatMode& operator=(const DefaultFloatMode&) = delete;
+
+ private:
+  std::fenv_t host_;
+};
 
 // All blocks, as many at once as can be resident.
 void RunBlocks(LaunchState& st, uint64_t total, uint64_t resident) {
@@ -157,6 +174,7 @@ LaunchResult Program::Launch(std::string_view kernel, Dim3 grid, Dim3 block, siz
 
 LaunchResult Program::Launch(uint32_t kernel, Dim3 grid, Dim3 block, size_t dynamic_shared,
                              std::span<const uint8_t> params, const LaunchOptions& options) {
+  const DefaultFloatMode mode;
   const isa::Module& m = decoded_->module;
   LaunchState st;
   st.options = &options;

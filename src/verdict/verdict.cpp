@@ -227,6 +227,17 @@ Result<Verdict> FromJson(const Json& j) {
   return v;
 }
 
+std::string FindingText(const Finding& f) {
+  std::string t = f.file + ":" + std::to_string(f.line) + ": " + std::string(ClassName(f.cls)) +
+                  ": " + f.message;
+  if (!f.thread.empty()) t += "; block " + f.block + " thread " + f.thread;
+  if (!f.other_thread.empty()) {
+    t += " and block " + f.other_block + " thread " + f.other_thread;
+    if (f.other_line > 0) t += " at line " + std::to_string(f.other_line);
+  }
+  return t;
+}
+
 std::string ToText(const Verdict& v) {
   std::string t = v.pass() ? "PASS  " : "FAIL  ";
   t += std::string(ClassName(v.cls)) + "  " + v.task + "  on " + v.target + "\n  " + v.summary +
@@ -237,10 +248,7 @@ std::string ToText(const Verdict& v) {
     t += "  " + std::string(kGateNames[g]) + std::string(10 - kGateNames[g].size(), ' ') +
          std::string(kStatusNames[static_cast<int>(gate.status)]) + "  " + gate.evidence + "\n";
   }
-  for (const Finding& f : v.findings) {
-    t += "  " + f.file + ":" + std::to_string(f.line) + ": " + std::string(ClassName(f.cls)) +
-         ": " + f.message + "\n";
-  }
+  for (const Finding& f : v.findings) t += "  " + FindingText(f) + "\n";
   if (!v.failing_trial.empty()) t += "  failing trial: " + v.failing_trial + "\n";
   for (const std::string& note : v.notes) t += "  note: " + note + "\n";
   if (!v.reproducer.empty()) t += "  reproduce: " + v.reproducer + "\n";

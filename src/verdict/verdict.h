@@ -79,6 +79,9 @@ Json ToJson(const Verdict& verdict);
 // Refuses unknown versions, missing or mistyped fields, and more than kMaxFindings findings.
 Result<Verdict> FromJson(const Json& json);
 inline constexpr size_t kMaxFindings = 1024;
+// "a.cu:12: race: message; block (0,0,0) thread (1,0,0) and block (0,0,0) thread (2,0,0) at line
+// 9".
+std::string FindingText(const Finding& finding);
 // What a person reads in a terminal; several lines.
 std::string ToText(const Verdict& verdict);
 

@@ -92,7 +92,10 @@ TEST(VerdictTest, ClassNamesAreUniqueAndParse) {
 
 TEST(VerdictTest, TextNamesClassLineAndReproducer) {
   const std::string text = ToText(Sample());
-  EXPECT_NE(text.find("a.cu:12: race"), std::string::npos) << text;
+  EXPECT_NE(text.find("a.cu:12: race: m; block (0,0,0) thread (1,0,0) and block (0,0,0) thread "
+                      "(2,0,0) at line 9"),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("kuafu verify a b"), std::string::npos) << text;
 }
 

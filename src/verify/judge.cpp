@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/text.h"
 #include "task/compare.h"
@@ -82,6 +83,9 @@ class Judging {
     return CompareAll(run, trial) && good;
   }
 
+  // Trials whose outputs were wrong under some order.
+  int WrongTrials() const { return static_cast<int>(wrong_trials_.size()); }
+
  private:
   static std::string Summary(const verdict::Finding& f) {
     std::string text = f.message;
@@ -105,6 +109,7 @@ class Judging {
            std::to_string(run.outputs.size()) + " outputs instead of " +
                std::to_string(trial.outputs.size()),
            &run);
+      wrong_trials_.insert(run.trial);
       return false;
     }
     const bool nominal = run.trial == 0 && run.order == 0;
@@ -131,6 +136,7 @@ class Judging {
       NoteError(compared, label);
     }
     if (nominal) judgement_.nominal_allclose = allclose;
+    if (!good) wrong_trials_.insert(run.trial);
     return good;
   }
 
@@ -151,6 +157,7 @@ class Judging {
   const RunPlan& plan_;
   const frontend::TrialSet& set_;
   Judgement& judgement_;
+  std::set<int> wrong_trials_;
   double worst_ratio_ = -1;
 };
 
@@ -186,6 +193,11 @@ Judgement Judge(const RunResult& result, const RunPlan& plan, const frontend::Tr
   judgement.runs = static_cast<int>(result.runs.size());
   judgement.trials_total = plan.only_trial >= 0 ? 1 : static_cast<int>(set.trials.size());
   for (const int good : good_runs) judgement.trials_passed += good == orders ? 1 : 0;
+  std::set<int> answered;
+  for (const TrialRun& run : result.runs) {
+    if (run.status == TrialRun::Status::kOk) answered.insert(run.trial);
+  }
+  judgement.trials_right = static_cast<int>(answered.size()) - judging.WrongTrials();
   const bool complete = judgement.runs == judgement.trials_total * orders;
   if (result.end != RunResult::End::kDone || (!complete && judgement.cls == Class::kPass)) {
     const TrialRun* last = result.runs.empty() ? nullptr : &result.runs.back();

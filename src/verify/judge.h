@@ -21,6 +21,7 @@ struct Judgement {
   uint64_t failing_order_seed = 0;
   verdict::NumericError error;  // of the failing trial, or the worst of the passing ones
   int trials_passed = 0, trials_total = 0;
+  int trials_right = 0;           // outputs alone: right under every order, whatever the findings
   int runs = 0;                   // trials times orders that gave an answer
   bool nominal_allclose = false;  // what numpy's allclose(1e-4, 1e-4) at the first trial says
   uint64_t launches = 0, lane_instructions = 0;

@@ -86,9 +86,11 @@ void FillRunGates(Verdict& v, const Judgement& j, bool sanitize, const RunPlan& 
       std::to_string(j.runs) + " runs: " + std::to_string(j.trials_total) + " trials in " +
           std::to_string(plan.order_seeds.size()) + " orders, " +
           std::to_string(j.lane_instructions) + " lane instructions");
-  Set(v, Gate::kCompare, j.runs == 0 ? GateStatus::kSkipped : status(j.compare_failed),
-      std::to_string(j.trials_passed) + " of " + std::to_string(j.trials_total) + " trials right" +
-          (j.error.where.empty() ? "" : "; largest error for what is allowed: " + j.error.where));
+  std::string compared = "outputs of " + std::to_string(j.trials_right) + " of " +
+                         std::to_string(j.trials_total) + " trials right";
+  if (!j.error.where.empty())
+    compared += (j.compare_failed ? "; worst: " : "; closest to its limit: ") + j.error.where;
+  Set(v, Gate::kCompare, j.runs == 0 ? GateStatus::kSkipped : status(j.compare_failed), compared);
   Set(v, Gate::kSanitize,
       j.sanitize_failed ? GateStatus::kFailed
       : sanitize        ? GateStatus::kPassed

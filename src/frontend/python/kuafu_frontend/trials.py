@@ -259,6 +259,7 @@ class Maker:
             state = variant.state(integral)
             options = {
                 "special": class_name == "special", "zero_one": zero_one, "half": self.half,
+                "coherent": view == "expanded" or class_name == "constant",
                 "scalars": len(variant.scalars),
                 "buffers_at": len(inputs) + len(state.parameters),
             }

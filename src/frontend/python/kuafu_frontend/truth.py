@@ -255,6 +255,11 @@ def _judge(truth, options, output, noisy, k):
     if row.shape[1] < ROW_SHORT and row.shape[0] >= ROW_SHORT:
         level = torch.maximum(level, level.median())
     entry["terms_rms"] = level * 2.4 / (ops.U32 * k)
+    if options["coherent"]:
+        # Equal terms round alike: the errors of a serial sum add up, at worst to u K |y| / 2,
+        # instead of cancelling like those of the noise above.
+        size = _rows(torch.where(finite, y64, torch.zeros_like(y64)).abs()).amax(1)
+        entry["terms_rms"] = torch.maximum(entry["terms_rms"], size / 2)
     rms = math.sqrt(float((torch.where(finite, y64, torch.zeros_like(y64)) ** 2).sum())
                     / max(int(finite.sum()), 1))
     worst = float(error.max())
