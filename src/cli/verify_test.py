@@ -81,7 +81,11 @@ class Verify(unittest.TestCase):
         self.assertEqual(kuafu("verify", reference, reference).returncode, 2)
         self.assertEqual(kuafu("verify", reference, kernel, "--target=sim:none").returncode, 2)
         self.assertEqual(kuafu("verify", reference, kernel, "--trial=999").returncode, 2)
-        no_module = kuafu("verify", __file__, kernel)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "no_module.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("answer = 42\n")
+            no_module = kuafu("verify", path, kernel)
         self.assertEqual(no_module.returncode, 2, no_module.stderr)
         self.assertIn("Model", no_module.stderr)
 
