@@ -5,8 +5,10 @@
 # private dialect.
 # Snippets named bad_* must fail, with a message that says kuafu.
 here=$(cd "$(dirname "$0")" && pwd); inc=$here/include; clang=${CLANG:-clang-19}; failed=0
+# clang's wrappers of the C++ headers suit NVIDIA's headers; ours stand without them.
+resource=$("$clang" -print-resource-dir)/include
 compile() {  # file, device|host
-  local flags=(-std=c++17 -O1 -nocudainc -nocudalib
+  local flags=(-std=c++17 -O1 -nocudainc -nocudalib -nobuiltininc -idirafter "$resource"
     -Xclang -target-sdk-version=12.4 --cuda-gpu-arch=sm_90
     -isystem "$inc" -isystem "$inc/cuda"
     -isystem "$inc/musa" -isystem "$inc/torch"
