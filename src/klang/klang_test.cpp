@@ -154,6 +154,43 @@ TEST(KlangTest, AccessesAreNeitherMergedNorForwarded) {
   EXPECT_EQ(Count(m, isa::Op::kStore), 4u);
 }
 
+// Unrolled, the last store has a constant offset outside of v, and promotion would drop it.
+TEST(KlangTest, OverrunOfALocalArrayStaysInMemory) {
+  const isa::Module bad = Module(
+      "KERNEL k(float* x) {\n  float v[4];\n  for (int i = 0; i < 5; ++i) v[i] = x[i];\n  x[TID] = "
+      "v[0] + v[3];\n}\n");
+  ASSERT_EQ(bad.functions[0].locals.size(), 1u) << isa::Disassemble(bad);
+  EXPECT_EQ(bad.functions[0].locals[0].bytes, 16u);
+  const isa::Module good = Module(
+      "KERNEL k(float* x) {\n  float v[4];\n  for (int i = 0; i < 5; ++i) {\n    if (i < 4) v[i] = "
+      "x[i];\n  }\n  x[TID] = v[0] + v[3];\n}\n");
+  EXPECT_TRUE(good.functions[0].locals.empty()) << isa::Disassemble(good);
+}
+
+// A local is named by its index in its own function only.
+TEST(KlangTest, LocalIsSomewhereInTheStackToACallee) {
+  const isa::Module m = Module(
+      "DEVICE __attribute__((noinline)) void fill(int* p, int n) { for (int i = 0; i < n; ++i) "
+      "p[i] "
+      "= i; }\nKERNEL k(int* x, int n) {\n  int v[8];\n  fill(v, n);\n  x[TID] = v[n];\n}\n");
+  bool any = false;
+  for (const isa::Function& f : m.functions) {
+    for (const isa::Constant& c : f.constants) any = any || c.bits == isa::kProvLocalAny;
+  }
+  EXPECT_TRUE(any) << isa::Disassemble(m);
+}
+
+TEST(KlangTest, ReadThatStartsACompareAndSwapLoopIsAtomic) {
+  const isa::Module m = Module(
+      "extern \"C\" DEVICE unsigned __kuafu_atomic_cas_u32_gpu(unsigned*, unsigned, unsigned);\n"
+      "KERNEL k(unsigned* p, unsigned* q) {\n  unsigned old = *p, seen;\n  do {\n    seen = old;\n "
+      "   "
+      "old = __kuafu_atomic_cas_u32_gpu(p, seen, seen * 2);\n  } while (old != seen);\n  q[TID] = "
+      "*p;\n}\n");
+  EXPECT_EQ(Count(m, isa::Op::kAtomicLoad), 1u) << isa::Disassemble(m);
+  EXPECT_EQ(Count(m, isa::Op::kLoad), 1u) << isa::Disassemble(m);
+}
+
 TEST(KlangTest, SignedIndexArithmeticIsChecked) {
   const isa::Module m = Module("KERNEL k(float* x, int a, int b) { x[a * b + (int)TID] = 0; }\n");
   size_t checked = 0;

@@ -124,6 +124,64 @@ bool ReachesCode(const llvm::Value& value) {
   });
 }
 
+bool IsKept(const llvm::AllocaInst& local) {
+  return llvm::any_of(local.users(), [](const llvm::User* user) {
+    const auto* call = dyn_cast<llvm::CallBase>(user);
+    return call != nullptr && call->getCalledFunction() != nullptr &&
+           call->getCalledFunction()->getName() == "__kuafu_keep";
+  });
+}
+
+void Keep(llvm::AllocaInst& local) {
+  llvm::Module& module = *local.getModule();
+  const auto keep =
+      module.getOrInsertFunction("__kuafu_keep", llvm::Type::getVoidTy(module.getContext()),
+                                 llvm::PointerType::getUnqual(module.getContext()));
+  llvm::IRBuilder<> at(local.getNextNode());
+  at.CreateCall(keep, {&local});
+}
+
+// Whether a constant offset lies outside the variable in some access to it.
+bool IsOverrun(const llvm::AllocaInst& local) {
+  constexpr size_t kUsesMax = 4096;
+  const llvm::DataLayout& layout = local.getModule()->getDataLayout();
+  const auto size = local.getAllocationSize(layout);
+  if (!size || size->isScalable()) return false;
+  const auto bytes = static_cast<int64_t>(size->getFixedValue());
+  llvm::SmallVector<std::pair<const llvm::Value*, int64_t>, 16> work{{&local, 0}};
+  for (size_t n = 0; n < work.size() && n < kUsesMax; ++n) {
+    const auto [pointer, offset] = work[n];
+    for (const llvm::User* user : pointer->users()) {
+      if (const auto* gep = dyn_cast<llvm::GEPOperator>(user)) {
+        llvm::APInt step(64, 0);
+        if (gep->accumulateConstantOffset(layout, step))
+          work.push_back({gep, offset + step.getSExtValue()});
+        continue;
+      }
+      const auto* i = dyn_cast<llvm::Instruction>(user);
+      if (i == nullptr || llvm::getLoadStorePointerOperand(i) != pointer) continue;
+      const auto* store = dyn_cast<llvm::StoreInst>(i);
+      const llvm::Value* value = store != nullptr ? store->getValueOperand() : i;
+      const llvm::TypeSize access = layout.getTypeStoreSize(value->getType());
+      const int64_t end = offset + static_cast<int64_t>(access.getFixedValue());
+      if (offset < 0 || end > bytes) return true;
+    }
+  }
+  return false;
+}
+
+// A variable that is accessed outside its bounds stays in memory, for the interpreter to see it:
+// promotion would drop the access.
+void KeepOverrunLocals(llvm::Module& module) {
+  for (llvm::Function& f : module) {
+    if (f.isDeclaration()) continue;
+    for (llvm::Instruction& i : f.getEntryBlock()) {
+      auto* local = dyn_cast<llvm::AllocaInst>(&i);
+      if (local != nullptr && !IsKept(*local) && IsOverrun(*local)) Keep(*local);
+    }
+  }
+}
+
 // Local variables that may be read before they are written stay in memory, where the interpreter
 // watches every byte; promoted, the read would become `undef` and vanish. Found on a copy of the
 // module: an opaque value is stored into each variable at its birth, and where a use of it outlives
@@ -143,13 +201,6 @@ void KeepUninitializedLocals(llvm::Module& module) {
     for (llvm::Type* t : record->elements()) sum = std::min(sum + self(t, self), kScalarsMax + 1);
     return sum;
   };
-  const auto kept = [](const llvm::AllocaInst& local) {
-    return llvm::any_of(local.users(), [](const llvm::User* user) {
-      const auto* call = dyn_cast<llvm::CallBase>(user);
-      return call != nullptr && call->getCalledFunction() != nullptr &&
-             call->getCalledFunction()->getName() == "__kuafu_keep";
-    });
-  };
   const bool any = llvm::any_of(module, [](const llvm::Function& f) {
     return !f.isDeclaration() && llvm::any_of(f.getEntryBlock(), [](const llvm::Instruction& i) {
       return llvm::isa<llvm::AllocaInst>(i);
@@ -164,7 +215,7 @@ void KeepUninitializedLocals(llvm::Module& module) {
     for (llvm::Instruction& i : f.getEntryBlock()) {
       auto* local = dyn_cast<llvm::AllocaInst>(&i);
       if (local == nullptr || local->isArrayAllocation() ||
-          scalars(local->getAllocatedType(), scalars) > kScalarsMax || kept(*local))
+          scalars(local->getAllocatedType(), scalars) > kScalarsMax || IsKept(*local))
         continue;
       auto* twin = llvm::cast<llvm::AllocaInst>(static_cast<llvm::Value*>(map[local]));
       const auto probe = copy->getOrInsertFunction("kuafu.uninit." + std::to_string(probes.size()),
@@ -191,14 +242,8 @@ void KeepUninitializedLocals(llvm::Module& module) {
   for (llvm::Function& f : *copy) {
     if (!f.isDeclaration()) passes.run(f, functions);
   }
-  const auto keep =
-      module.getOrInsertFunction("__kuafu_keep", llvm::Type::getVoidTy(module.getContext()),
-                                 llvm::PointerType::getUnqual(module.getContext()));
   for (const auto& [local, value] : probes) {
-    if (!ReachesCode(*value)) continue;
-    llvm::IRBuilder<> at(local->getParent()->getTerminator());
-    at.SetInsertPoint(local->getNextNode());
-    at.CreateCall(keep, {local});
+    if (ReachesCode(*value)) Keep(*local);
   }
 }
 
@@ -277,6 +322,7 @@ void RunCheckPipeline(llvm::Module& module) {
   }
   CopyByValueArguments(module);
   modules.clear();
+  KeepOverrunLocals(module);
   KeepUninitializedLocals(module);
 
   const auto simplify = [](llvm::FunctionPassManager& p) {
@@ -299,11 +345,15 @@ void RunCheckPipeline(llvm::Module& module) {
   llvm::LoopPassManager unroll;
   unroll.addPass(llvm::LoopFullUnrollPass(/*OptLevel=*/2));
   first.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(unroll), /*UseMemorySSA=*/false));
+  // What a guard excludes in an unrolled iteration is no overrun.
+  first.addPass(llvm::InstSimplifyPass());
+  first.addPass(llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().needCanonicalLoops(true)));
   for (llvm::Function& f : module) {
     if (!f.isDeclaration()) first.run(f, functions);
   }
   // Unrolled, arrays have constant indices and are promoted too.
   functions.clear();
+  KeepOverrunLocals(module);
   KeepUninitializedLocals(module);
 
   llvm::FunctionPassManager second;
