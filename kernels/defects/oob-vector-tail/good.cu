@@ -17,6 +17,6 @@ torch::Tensor forward(torch::Tensor x_in) {
   auto x = x_in.contiguous();
   auto y = torch::empty_like(x);
   const int n = (int)x.numel();
-  if (n > 0) scale<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+  if (n > 0) scale<<<(n + 255) / 256, 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
   return y;
 }
