@@ -78,7 +78,7 @@ template <> struct Convert<std::string> {
 
 inline void Pack(KuafuCall* call, const at::Tensor& t) {
   if (!t.defined()) Raise("the entry function returned an undefined tensor");
-  if (call->result_count >= call->result_capacity) Raise(Concat("the entry function returned more than ", call->result_capacity, " tensors"));
+  if (call->result_count >= call->result_capacity) RaiseNumbers("the entry function returned more than ", call->result_capacity, " tensors, namely ", call->result_count + 1, "");
   call->results[call->result_count++] = kuafu_tensor_retain(t.handle());
 }
 template <class T> inline void Pack(KuafuCall* call, const std::vector<T>& list) { for (const T& t : list) Pack(call, t); }
@@ -90,24 +90,31 @@ template <class A, class B> inline void Pack(KuafuCall* call, const std::pair<A,
   Pack(call, two.second);
 }
 
+// Both without templates, since every candidate compiles what it calls.
+inline bool CountMatches(KuafuCall* call, int parameters) {
+  if (call->argument_count == parameters) return true;
+  char text[160];
+  snprintf(text, sizeof text, "the entry function takes %d parameters but %d values are passed", parameters, call->argument_count);
+  Fail(call, KUAFU_CALL_MISMATCH, text);
+  return false;
+}
+inline bool KindMatches(KuafuCall* call, int index, bool matches, const char* want) {
+  if (matches) return true;
+  char text[256];
+  snprintf(text, sizeof text, "parameter %d of the entry function wants %s but %s is passed", index, want, KindName(call->arguments[index].kind));
+  Fail(call, KUAFU_CALL_MISMATCH, text);
+  return false;
+}
+
 template <class P> using Bare = std::remove_cv_t<std::remove_reference_t<P>>;
+// A temporary as an lvalue, for parameters that are references; it lives until the call has returned.
+template <class T> T& Named(T&& value) { return value; }
 template <class R, class... P, size_t... I>
 void InvokeUnpacked(R (*function)(P...), KuafuCall* call, std::index_sequence<I...>) {
-  if (call->argument_count != (int)sizeof...(P)) {
-    Fail(call, KUAFU_CALL_MISMATCH, Concat("the entry function takes ", (int)sizeof...(P), " parameters but ", call->argument_count, " values are passed").c_str());
-    return;
-  }
-  std::string wrong;
-  ((wrong.empty() && !Convert<Bare<P>>::Matches(call->arguments[I])
-        ? (void)(wrong = Concat("parameter ", (int)I, " of the entry function wants ", Convert<Bare<P>>::kWant, " but ", KindName(call->arguments[I].kind), " is passed"))
-        : (void)0), ...);
-  if (!wrong.empty()) {
-    Fail(call, KUAFU_CALL_MISMATCH, wrong.c_str());
-    return;
-  }
-  std::tuple<Bare<P>...> values(Convert<Bare<P>>::Get(call->arguments[I])...);
-  if constexpr (std::is_void_v<R>) function(static_cast<P>(std::get<I>(values))...);
-  else Pack(call, function(static_cast<P>(std::get<I>(values))...));
+  if (!CountMatches(call, (int)sizeof...(P))) return;
+  if (!(KindMatches(call, (int)I, Convert<Bare<P>>::Matches(call->arguments[I]), Convert<Bare<P>>::kWant) && ...)) return;
+  if constexpr (std::is_void_v<R>) function(static_cast<P>(Named(Convert<Bare<P>>::Get(call->arguments[I])))...);
+  else Pack(call, function(static_cast<P>(Named(Convert<Bare<P>>::Get(call->arguments[I])))...));
 }
 
 template <class R, class... P> void Invoke(R (*function)(P...), KuafuCall* call) {

@@ -30,8 +30,20 @@ namespace kuafu {
 inline void Append(std::string& s, const std::string& a) { s += a; }
 inline void Append(std::string& s, const char* a) { s += a; }
 inline void Append(std::string& s, char a) { s += a; }
+// Not std::to_string: its templates would be compiled anew for every candidate.
+inline void AppendInteger(std::string& s, long long a) {
+  char text[24];
+  snprintf(text, sizeof text, "%lld", a);
+  s += text;
+}
+inline void AppendReal(std::string& s, double a) {
+  char text[40];
+  snprintf(text, sizeof text, "%g", a);
+  s += text;
+}
 template <class T> inline void Append(std::string& s, const T& a) {
-  if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) s += std::to_string((std::conditional_t<std::is_enum_v<T>, int, T>)a);
+  if constexpr (std::is_floating_point_v<T>) AppendReal(s, (double)a);
+  else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) AppendInteger(s, (long long)a);
   else if constexpr (std::is_convertible_v<T, std::string>) s += std::string(a);
   else {
     s += '[';
@@ -48,6 +60,24 @@ template <class... A> inline std::string Concat(const A&... a) {
   std::string s;
   (Append(s, a), ...);
   return s;
+}
+// What almost every candidate needs, without a template.
+[[noreturn]] inline void RaiseWords(const char* a, const char* b, const char* c, const char* d) {
+  std::string s;
+  s += a;
+  s += b;
+  s += c;
+  s += d;
+  Raise(s);
+}
+[[noreturn]] inline void RaiseNumbers(const char* a, long long i, const char* b, long long n, const char* c) {
+  std::string s;
+  s += a;
+  AppendInteger(s, i);
+  s += b;
+  AppendInteger(s, n);
+  s += c;
+  Raise(s);
 }
 
 }  // namespace kuafu
@@ -273,7 +303,7 @@ class Tensor {
   template <class T> T* data_ptr() const {
     using U = std::remove_const_t<T>;
     if (CppTypeToScalarType<U>::value != scalar_type()) {
-      kuafu::Raise(kuafu::Concat("data_ptr: expected a tensor of type ", toString(CppTypeToScalarType<U>::value), " but it is ", toString(scalar_type())));
+      kuafu::RaiseWords("data_ptr: expected a tensor of type ", toString(CppTypeToScalarType<U>::value), " but it is ", toString(scalar_type()));
     }
     return (T*)data_ptr();
   }
@@ -416,11 +446,11 @@ class Tensor {
  private:
   size_t Dim(int64_t i) const {
     const int64_t n = dim();
-    if (i < -n || i >= n) kuafu::Raise(kuafu::Concat("dimension ", i, " is out of range for a tensor of ", n, " dimensions"));
+    if (i < -n || i >= n) kuafu::RaiseNumbers("dimension ", i, " is out of range for a tensor of ", n, " dimensions");
     return (size_t)(i < 0 ? i + n : i);
   }
   template <class T> T* Checked(size_t n) const {
-    if ((size_t)dim() != n) kuafu::Raise(kuafu::Concat("accessor: expected ", n, " dimensions but the tensor has ", dim()));
+    if ((size_t)dim() != n) kuafu::RaiseNumbers("accessor: expected ", (long long)n, " dimensions but the tensor has ", dim(), "");
     return data_ptr<T>();
   }
   std::vector<int64_t> Resolve(IntArrayRef shape) const {
@@ -584,7 +614,7 @@ inline kuafu::Stream getStreamFromPool(bool = false, int = -1) { return {}; }
 inline int current_device() { return 0; }
 inline int device_count() { return 1; }
 inline void Check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) kuafu::Raise(kuafu::Concat(what, ": ", KUAFU_RUNTIME(GetErrorString)(error)));
+  if (error != cudaSuccess) kuafu::RaiseWords(what, ": ", KUAFU_RUNTIME(GetErrorString)(error), "");
 }
 }  // namespace KUAFU_RUNTIME_NAMESPACE
 }  // namespace c10
