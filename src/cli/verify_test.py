@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""`kuafu verify` as its users see it: verdicts that follow the schema, exit codes, batches that resume.
+"""`kuafu verify` as its users see it: verdicts that follow the schema, exit codes, batches.
 
   verify_test.py KUAFU
 """
