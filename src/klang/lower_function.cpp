@@ -293,6 +293,16 @@ void FunctionLowering::WalkIndex(llvm::Value* value, int depth) {
     case llvm::Instruction::Shl:
       if (i->getType()->isIntegerTy(32) && i->hasNoSignedWrap()) checked_.insert(i);
       [[fallthrough]];
+    // What wraps before a division or a mask is as wrong after it.
+    case llvm::Instruction::SDiv:
+    case llvm::Instruction::UDiv:
+    case llvm::Instruction::SRem:
+    case llvm::Instruction::URem:
+    case llvm::Instruction::AShr:
+    case llvm::Instruction::LShr:
+    case llvm::Instruction::And:
+    case llvm::Instruction::Or:
+    case llvm::Instruction::ZExt:
     case llvm::Instruction::SExt:
     case llvm::Instruction::Select:
     case llvm::Instruction::PHI:
