@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "cli/verify_command.h"
+#include "os/file.h"
 
 namespace kuafu::cli {
 namespace {
@@ -32,8 +33,12 @@ constexpr Example kExamples[] = {
      Class::kWrongResult},
 };
 
+// Relative when that names the same folder, so that the reproducers that are printed stay short.
 std::string ExamplePath(const char* name) {
-  return std::string(KUAFU_SOURCE_DIR "/examples/") + name;
+  const std::string absolute = KUAFU_SOURCE_DIR "/examples";
+  const Result<std::string> here = os::RealPath("examples"), there = os::RealPath(absolute);
+  const bool same = here.ok() && there.ok() && here.value() == there.value();
+  return os::JoinPath(same ? "examples" : absolute, name);
 }
 
 }  // namespace
