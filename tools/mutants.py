@@ -118,6 +118,10 @@ def run(out, kuafu):
 
 
 def batch(candidates, results, kuafu, plan):
+    if results.exists():  # what judged nothing the last time is tried again
+        kept = [x for x in results.read_text().splitlines() if outcome_of(
+            json.loads(x).get("verdict")) not in ("no result", "infra")]
+        results.write_text("".join(x + "\n" for x in kept))
     command = [kuafu, "verify", f"--batch={candidates}", f"--output={results}", f"--plan={plan}",
                f"--seed={SEED}"]
     print("mutants:", " ".join(command), file=sys.stderr)
