@@ -18,6 +18,7 @@ from .loader import FLOATS, HALVES
 
 OPS_MAX = 65536
 INTEGRAL_MAX = 2.0 ** 24
+SUBNORMAL_STEP = 2.0 ** -149  # of fp32
 
 _with_device = {}
 
@@ -189,9 +190,15 @@ class Run64(TorchDispatchMode):
             if sigma is None or tensor.numel() == 0:
                 continue
             # Signs rather than normal numbers: the size of the noise is then never small by chance.
-            signs = torch.randint(0, 2, tensor.shape, generator=self.noise).mul_(2).sub_(1)
+            signs = self.signs(tensor.shape)
+            if tensor.is_complex():
+                signs = torch.complex(signs, self.signs(tensor.shape))
             sigma = sigma.nan_to_num(0.0, 0.0, 0.0) if isinstance(sigma, torch.Tensor) else sigma
-            tensor.add_(sigma * signs)
+            # Subnormal results round to a fixed step, however small they are.
+            tensor.add_((sigma + SUBNORMAL_STEP) * signs)
+
+    def signs(self, shape):
+        return torch.randint(0, 2, shape, generator=self.noise).mul_(2).sub_(1).double()
 
     def record(self, func, name, args, kwargs, outs):
         if len(self.operations) >= OPS_MAX:
