@@ -178,6 +178,7 @@ class FunctionLowering {
   bool KuafuAtomic(llvm::CallInst& i, llvm::StringRef name);
   bool MathCall(llvm::CallInst& i, llvm::StringRef name);
   bool SpecialMath(llvm::CallInst& i, llvm::StringRef base);
+  void FpClass(llvm::CallInst& i);
   bool RuntimeCall(llvm::CallInst& i, llvm::StringRef name);
   // Applies an operation to each scalar of a vector (or to the scalar).
   void Elementwise(llvm::CallInst& i, isa::Op op, unsigned operands, InstOptions options = {});

@@ -196,30 +196,7 @@ bool FunctionLowering::Intrinsic(llvm::CallInst& i, llvm::Function& callee) {
       SetOne(&i, Const(ScalarType(i.getType()), ~0ull));
       return true;
     case llvm::Intrinsic::canonicalize: Set(&i, Get(i.getArgOperand(0))); return true;
-    case llvm::Intrinsic::is_fpclass: {
-      const uint32_t mask =
-          static_cast<uint32_t>(cast<llvm::ConstantInt>(i.getArgOperand(1))->getZExtValue());
-      const uint32_t value = Reg(i.getArgOperand(0));
-      const Type type = out_->registers[value].type;
-      const uint64_t infinity = type == Type::kF64   ? 0x7ff0000000000000ull
-                                : type == Type::kF32 ? 0x7f800000u
-                                : type == Type::kF16 ? 0x7c00u
-                                                     : 0x7f80u;
-      const uint32_t magnitude = Emit(Op::kFAbs, type, {value});
-      const auto compare = [&](isa::FloatPredicate p, uint32_t left, uint32_t right) {
-        return Emit(Op::kFCmp, Type::kI1, {left, right},
-                    {.aux = static_cast<uint8_t>(type), .imm = static_cast<int64_t>(p)});
-      };
-      if (mask == llvm::fcNan)
-        SetOne(&i, compare(isa::FloatPredicate::kUno, value, value));
-      else if (mask == llvm::fcInf)
-        SetOne(&i, compare(isa::FloatPredicate::kOeq, magnitude, Const(type, infinity)));
-      else if (mask == llvm::fcFinite)
-        SetOne(&i, compare(isa::FloatPredicate::kOne, magnitude, Const(type, infinity)));
-      else
-        return false;
-      return true;
-    }
+    case llvm::Intrinsic::is_fpclass: FpClass(i); return true;
     case llvm::Intrinsic::sadd_with_overflow:
     case llvm::Intrinsic::uadd_with_overflow:
     case llvm::Intrinsic::ssub_with_overflow:

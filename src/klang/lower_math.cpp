@@ -252,4 +252,52 @@ bool FunctionLowering::SpecialMath(llvm::CallInst& i, llvm::StringRef base) {
   return false;
 }
 
+// llvm.is.fpclass: isnan, isinf, isfinite, isnormal ... as questions about the bits.
+void FunctionLowering::FpClass(llvm::CallInst& i) {
+  const auto mask =
+      static_cast<uint32_t>(llvm::cast<llvm::ConstantInt>(i.getArgOperand(1))->getZExtValue());
+  const uint32_t value = Reg(i.getArgOperand(0));
+  const Type from = out_->registers[value].type;
+  const int bytes = isa::TypeBytes(from);
+  const Type type = bytes == 8 ? Type::kI64 : bytes == 4 ? Type::kI32 : Type::kI16;
+  const int fraction = from == Type::kF64   ? 52
+                       : from == Type::kF32 ? 23
+                       : from == Type::kF16 ? 10
+                                            : 7;
+  const uint64_t sign = uint64_t{1} << (8 * bytes - 1), least_normal = uint64_t{1} << fraction;
+  const uint64_t infinity = sign - least_normal, quiet = infinity | least_normal >> 1;
+  const uint32_t bits = Convert(value, type, Op::kBitcast);
+  const uint32_t magnitude = Emit(Op::kAnd, type, {bits, Const(type, sign - 1)});
+  const auto compare = [&](isa::IntPredicate p, uint32_t left, uint64_t right) {
+    return Emit(Op::kICmp, Type::kI1, {left, Const(type, right)},
+                {.aux = static_cast<uint8_t>(type), .imm = static_cast<int64_t>(p)});
+  };
+  // low <= x <= high, for a magnitude x.
+  const auto between = [&](uint64_t low, uint64_t high) {
+    const uint32_t above = Emit(Op::kSub, type, {magnitude, Const(type, low)});
+    return compare(isa::IntPredicate::kUle, above, high - low);
+  };
+  uint32_t result = Const(Type::kI1, 0);
+  const auto add = [&](uint32_t condition) {
+    result = Emit(Op::kOr, Type::kI1, {result, condition});
+  };
+  // A class with a sign, asked for with either sign or with both.
+  const auto add_signed = [&](uint32_t negative, uint32_t positive, uint64_t low, uint64_t high) {
+    if ((mask & (negative | positive)) == 0) return;
+    uint32_t inside = between(low, high);
+    if ((mask & negative) == 0 || (mask & positive) == 0) {
+      const auto p = (mask & negative) != 0 ? isa::IntPredicate::kSlt : isa::IntPredicate::kSge;
+      inside = Emit(Op::kAnd, Type::kI1, {inside, compare(p, bits, 0)});
+    }
+    add(inside);
+  };
+  if ((mask & llvm::fcSNan) != 0) add(between(infinity + 1, quiet - 1));
+  if ((mask & llvm::fcQNan) != 0) add(between(quiet, sign - 1));
+  add_signed(llvm::fcNegInf, llvm::fcPosInf, infinity, infinity);
+  add_signed(llvm::fcNegNormal, llvm::fcPosNormal, least_normal, infinity - 1);
+  add_signed(llvm::fcNegSubnormal, llvm::fcPosSubnormal, 1, least_normal - 1);
+  add_signed(llvm::fcNegZero, llvm::fcPosZero, 0, 0);
+  SetOne(&i, result);
+}
+
 }  // namespace kuafu::klang

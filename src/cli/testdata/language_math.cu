@@ -20,10 +20,10 @@ __device__ int failed;
 // One list for both sides: the device's f(x) in float and double, the host's in double.
 #define UNARY(F)                                                                                   \
   F(sin)                                                                                           \
-  F(cos) F(tan) F(asin) F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(asinh) F(atanh) F(exp) F(exp2)   \
-      F(expm1) F(log) F(log2) F(log10) F(log1p) F(sqrt) F(cbrt) F(erf) F(erfc) F(tgamma) F(lgamma) \
-          F(floor) F(ceil) F(trunc) F(round) F(rint) F(nearbyint) F(fabs) F(j0) F(j1) F(y0) F(y1)  \
-              F(logb)
+  F(cos)                                                                                           \
+  F(tan) F(asin) F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(asinh) F(atanh) F(exp) F(exp2) F(expm1) \
+      F(log) F(log2) F(log10) F(log1p) F(sqrt) F(cbrt) F(erf) F(erfc) F(tgamma) F(lgamma) F(floor) \
+          F(ceil) F(trunc) F(round) F(rint) F(nearbyint) F(fabs) F(j0) F(j1) F(y0) F(y1) F(logb)
 #define BINARY(F) F(pow) F(atan2) F(fmod) F(hypot) F(fmin) F(fmax) F(fdim) F(copysign) F(remainder)
 constexpr int kRows = 64, kInputs = 16;
 
@@ -93,6 +93,11 @@ __global__ void Conversions(const Numbers* n) {
         std::isnan(f[6]) && !isfinite(d[6]));
   CHECK(fmaxf(f[6], 1.0f) == 1.0f && fminf(1.0f, f[6]) == 1.0f && max(f[0], f[2]) == f[2] &&
         min(i[2], i[3]) == -7);
+  CHECK(isnormal(f[0]) && !isnormal(f[7]) && !isnormal(d[6]) && !isnormal(f[0] * 0.0f) &&
+        isfinite(d[4]) && !isfinite(d[7]) && isinf(-d[7]));
+  CHECK(__builtin_isfpclass(f[7], 0x200) && !__builtin_isfpclass(f[7], 0x4) &&
+        __builtin_isfpclass(-f[7], 0x4) && __builtin_isfpclass(1e-40f + f[0] * 0.0f, 0x80) &&
+        __builtin_isfpclass(f[6], 0x3) && __builtin_isfpclass(f[1] * 0.0f, 0x20));
   int exponent = 0, quotient = 0;
   float whole = 0, s = 0, c = 0;
   CHECK(frexpf(f[0], &exponent) == 0.625f && exponent == 2 && modff(f[3], &whole) == f[3] + 3.0f &&
