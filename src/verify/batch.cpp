@@ -122,7 +122,8 @@ BatchSummary RunBatch(Verifier& verifier, const std::vector<BatchItem>& items, i
                          {"message", verdict.error().message}};
       }
       std::lock_guard lock(mutex);
-      ++(!verdict.ok() ? summary.errors : verdict.value().pass() ? summary.passed : summary.failed);
+      const bool judged = verdict.ok() && verdict.value().cls != verdict::Class::kInfra;
+      ++(!judged ? summary.errors : verdict.value().pass() ? summary.passed : summary.failed);
       emit(line);
     });
   }

@@ -32,6 +32,7 @@ Result<std::vector<BatchItem>> ParseBatch(std::string_view text, const Request& 
 // cut short is no result.
 std::unordered_set<std::string> FinishedIds(std::string_view results);
 
+// Errors: the request was unusable, or the verdict is infra.
 struct BatchSummary {
   int64_t passed = 0, failed = 0, errors = 0;
 };
