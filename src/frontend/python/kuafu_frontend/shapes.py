@@ -27,26 +27,31 @@ NOT_SIZES = ("kernel", "stride", "pad", "dilation", "group", "head", "eps", "lay
 PLANS = {
     "odd": (45, 7, 3), "prime": (257, 11, 2), "tile": (128, 32, 4), "one": (1, 1, 1),
     "tile+1": (129, 33, 2), "tile-1": (127, 31, 2), "warp+1": (33, 5, 2), "wide": (1031, 3, 1),
-    "tall": (5, 301, 3), "empty": (64, 0, 0),
+    "tall": (5, 301, 3), "empty": (64, 0, 0), "deep": (130, 131, 3), "many": (9, 3, 131),
 }
 # For inputs of three dimensions and more.
 PLANS_DEEP = {
     "odd": (21, 13, 3), "prime": (67, 17, 2), "tile": (32, 16, 4), "one": (1, 1, 1),
     "tile+1": (33, 17, 3), "tile-1": (31, 15, 2), "warp+1": (65, 9, 1), "wide": (131, 5, 1),
-    "tall": (7, 61, 2), "empty": (16, 8, 0),
+    "tall": (7, 61, 2), "empty": (16, 8, 0), "deep": (20, 131, 2), "many": (7, 5, 131),
 }
 PLANS_FLAT = {
     "odd": (333,), "prime": (2053,), "tile": (1024,), "one": (1,), "tile+1": (1025,),
     "tile-1": (1023,), "warp+1": (33,), "wide": (4099,), "tall": (7,), "empty": (0,),
+    "deep": (1031,), "many": (131,),
 }
 SMALL = {
     "odd": [1, 3, 5, 7, 9, 13, 21], "prime": [1, 2, 3, 5, 7, 11, 13, 17, 31, 61, 127],
     "tile": [1, 2, 4, 8, 16, 32, 64], "one": [1], "tile+1": [1, 3, 5, 9, 17, 33, 65],
     "tile-1": [1, 3, 7, 15, 31, 63], "warp+1": [1, 3, 5, 9, 17], "wide": [1, 3, 7, 13, 31, 67, 131],
-    "tall": [1, 3, 5, 7], "empty": [0],
+    "tall": [1, 3, 5, 7], "empty": [0], "deep": [1, 3, 5, 9, 17, 33, 65], "many": [1, 3, 5, 7, 9],
 }
 QUICK = ["odd", "prime", "tile", "one"]
-FULL = ["odd", "prime", "tile", "one", "tile+1", "tile-1", "warp+1", "wide", "tall", "empty"]
+FULL = ["odd", "prime", "tile", "one", "tile+1", "tile-1", "warp+1", "wide", "tall", "empty",
+        "deep", "many"]
+# Dimensions before the last, however small their nominal size: an index of eight bits shows beyond
+# 127 only.
+LARGER_THAN_NOMINAL = ("deep", "many")
 
 
 class Slot:
@@ -242,7 +247,7 @@ class Sizes:
             position = slot.position or 2
             wanted = plan[min(position, len(plan)) - 1]
             limit = max(2 * base, 3)
-            if wanted <= limit:
+            if wanted <= limit or (position > 1 and label in LARGER_THAN_NOMINAL):
                 return wanted
             return max([v for v in SMALL[label] if v <= limit], default=1)
         if not inner:
