@@ -151,6 +151,36 @@ TEST_F(Engine, ShuffleReductionForEveryWidth) {
   }
 }
 
+// No 64-bit mask names the lanes above 63 of a warp of 128: an operand may be a tile's size. The
+// tiles of a warp meet on their own, so that one may be absent.
+TEST_F(Engine, TilesReachEveryLaneOfAnyWidth) {
+  for (uint32_t width : {32u, 64u, 128u}) {
+    options_.warp_width = width;
+    Builder b;
+    auto out = b.Pointer("out");
+    Reg t = b.Tid(), tile = b.I64(16), got = b.New(Type::kI32), ballot = b.New(Type::kI64);
+    Reg odd = b.Op2(Op::kAnd, Type::kI32, t, b.I32(1));
+    uint32_t br = b.If(b.ICmp(IntPredicate::kUge, t, b.I32(16)));
+    b.Emit(Op::kShfl, Type::kI32, got, tile, t, b.I32(3), b.I32(16), 0,
+           static_cast<uint32_t>(isa::ShflKind::kIdx), isa::kMaskTile);
+    b.Emit(Op::kBallot, Type::kI64, ballot, tile, b.ICmp(IntPredicate::kNe, odd, b.I32(0)),
+           isa::kNoReg, isa::kNoReg, 0, 0, isa::kMaskTile);
+    Reg bits = b.New(Type::kI32);
+    b.Emit(Op::kTrunc, Type::kI32, bits, ballot, isa::kNoReg, isa::kNoReg, isa::kNoReg, 0, 0,
+           static_cast<uint8_t>(Type::kI64));
+    b.Store(Type::kI32, out, t, b.Add(got, bits));
+    uint32_t end = b.Jump();
+    b.ElseHere(br);
+    b.Store(Type::kI32, out, t, b.I32(-1));
+    b.JumpHere(end);
+    b.Ret();
+    int32_t* p = Make<int32_t>(128);
+    LaunchResult r = Go(b, {1}, {128}, Args().P(p));
+    EXPECT_TRUE(r.findings.empty());
+    for (int k = 0; k < 128; ++k) ASSERT_EQ(p[k], k < 16 ? -1 : k / 16 * 16 + 3 + 0xaaaa) << k;
+  }
+}
+
 // Lanes of one warp reach the shuffle through two branches.
 TEST_F(Engine, WarpOperationsMeetAcrossBranches) {
   Builder b;
