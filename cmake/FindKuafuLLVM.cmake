@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Finds LLVM and Clang 19.1 and offers them as one target, kuafu::llvm, for klang's .cpp files only.
+# Finds LLVM, Clang and lld 19.1 and offers them as one target, kuafu::llvm, for klang's .cpp files
+# only.
 #
 # Pinned to 19.1 because the C++ API changes with every release. Clang is taken from the same prefix
 # as LLVM and from nowhere else: a machine with two LLVM versions otherwise mixes headers of one and
@@ -10,14 +11,16 @@ set(KUAFU_LLVM_VERSION 19.1)
 find_package(LLVM ${KUAFU_LLVM_VERSION} QUIET CONFIG HINTS /usr/lib/llvm-19)
 if(LLVM_FOUND)
   find_package(Clang QUIET CONFIG PATHS ${LLVM_INSTALL_PREFIX}/lib/cmake/clang NO_DEFAULT_PATH)
+  find_package(LLD QUIET CONFIG PATHS ${LLVM_INSTALL_PREFIX}/lib/cmake/lld NO_DEFAULT_PATH)
 endif()
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(KuafuLLVM
-  REQUIRED_VARS LLVM_INSTALL_PREFIX Clang_FOUND
+  REQUIRED_VARS LLVM_INSTALL_PREFIX Clang_FOUND LLD_FOUND
   VERSION_VAR LLVM_PACKAGE_VERSION
   REASON_FAILURE_MESSAGE
-    "run ./kuafu build, or install llvm-19-dev clang-19 libclang-19-dev libclang-cpp19-dev")
+    "run ./kuafu build, or install llvm-19-dev clang-19 libclang-19-dev libclang-cpp19-dev \
+liblld-19-dev")
 
 if(KuafuLLVM_FOUND AND NOT TARGET kuafu::llvm)
   add_library(kuafu_llvm INTERFACE)
@@ -32,5 +35,9 @@ if(KuafuLLVM_FOUND AND NOT TARGET kuafu::llvm)
       target_compile_options(kuafu_llvm INTERFACE -fno-sanitize=vptr)
     endif()
   endif()
-  target_link_libraries(kuafu_llvm INTERFACE clang-cpp LLVM)
+  # Debian has lld as archives only; what they need is in the shared libLLVM, except for these two.
+  find_package(ZLIB REQUIRED)
+  find_library(KUAFU_ZSTD zstd REQUIRED)
+  target_link_libraries(kuafu_llvm INTERFACE ${LLVM_INSTALL_PREFIX}/lib/liblldELF.a
+    ${LLVM_INSTALL_PREFIX}/lib/liblldCommon.a clang-cpp LLVM ZLIB::ZLIB ${KUAFU_ZSTD})
 endif()

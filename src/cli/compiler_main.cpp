@@ -2,7 +2,7 @@
 // kuafu-compiler: compiles one source file in a process of its own, because input can crash or
 // stall clang.
 //
-//   kuafu-compiler SOURCE cuda|musa ARCH OUT_MODULE OUT_OBJECT
+//   kuafu-compiler SOURCE cuda|musa ARCH OUT_MODULE OUT_LIBRARY
 //   kuafu-compiler --serve
 //
 // The first prints {"ok": ..., "diagnostics": [...]} on stdout. Exit 0 when the answer is complete,
@@ -44,7 +44,7 @@ kuafu::Status Compile(char** argv) {
   }
   if (result.ok) {
     KUAFU_TRY_STATUS(os::WriteFileAtomic(argv[4], AsText(result.device_module)));
-    KUAFU_TRY_STATUS(os::WriteFileAtomic(argv[5], AsText(result.host_object)));
+    KUAFU_TRY_STATUS(os::WriteFileAtomic(argv[5], AsText(result.host_library)));
   }
   std::puts(DumpJson(answer).c_str());
   return OkStatus();
@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--serve") return kuafu::cli::ServeCompiler();
   if (argc != 6) {
     std::fputs(
-        "usage: kuafu-compiler SOURCE cuda|musa ARCH OUT_MODULE OUT_OBJECT\n       kuafu-compiler "
+        "usage: kuafu-compiler SOURCE cuda|musa ARCH OUT_MODULE OUT_LIBRARY\n       kuafu-compiler "
         "--serve\n",
         stderr);
     return 2;

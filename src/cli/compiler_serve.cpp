@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compile server. Each half of a source is compiled in a process of its own with limits, so
-// that a source which crashes or stalls clang costs an answer and nothing else. Results come back
-// in memory files.
+// The compile server. The two halves of a source are compiled side by side in processes with
+// limits, so that a source which crashes or stalls clang costs an answer and nothing else. Results
+// come back in memory files.
 //
 //   {"id":1,"source":"...","file":"x.cu","dialect":"cuda","arch":900,"timeout_ms":20000}
 //   {"id":1,"ok":true,"entry":"f",...} with two descriptors, the module and the shared object
@@ -17,11 +17,9 @@
 #include <vector>
 
 #include "base/json.h"
-#include "cli/compiler_link.h"
-#include "cli/compiler_zygote.h"
+#include "cli/compiler_worker.h"
 #include "klang/klang.h"
 #include "os/channel.h"
-#include "os/clock.h"
 #include "os/memfd.h"
 
 namespace kuafu::cli {
@@ -31,7 +29,7 @@ constexpr int kChannelFd = 3;
 constexpr int64_t kRequestBytesMax = 32 * kMiB;  // a source of 4 MiB in JSON escapes
 constexpr int64_t kTimeoutMsMax = 600'000;
 constexpr int64_t kSendMsMax = 60'000;
-constexpr size_t kZygotesMax = 6;  // 100-200 MiB each
+constexpr size_t kWorkersMax = 6;  // 100-200 MiB each
 
 const char* SeverityName(klang::Severity severity) {
   switch (severity) {
@@ -76,14 +74,14 @@ Result<klang::CompileRequest> ReadRequest(const Json& json) {
   return request;
 }
 
-// True: `report` says how the process failed.
-bool Failed(const ChildEnd& end, Json* report) {
-  if (end.timed_out) {
+// True: `report` says how compiling this half failed.
+bool Failed(const CompileAnswer& answer, Json* report) {
+  if (answer.timed_out) {
     *report = {{"ok", false}, {"timeout", true}};
-  } else if (end.exit_code != 0) {
-    *report = {{"ok", false}, {"crash", end.ToString()}};
+  } else if (!answer.crash.empty()) {
+    *report = {{"ok", false}, {"crash", answer.crash}};
   }
-  return end.timed_out || end.exit_code != 0;
+  return answer.timed_out || !answer.crash.empty();
 }
 
 class Server {
@@ -99,10 +97,8 @@ class Server {
     request.include_dir = "/nonexistent";
     const Result<klang::CompileResult> compiled = klang::Compile(request);
     if (!compiled.ok()) return compiled.error();
-    for (const Half half : {Half::kDevice, Half::kHost}) {
-      const Result<Zygote*> zygote = Find(half, {});
-      if (!zygote.ok()) return zygote.error();
-    }
+    for (const klang::Half half : {klang::Half::kDevice, klang::Half::kHost})
+      KUAFU_TRY_STATUS(Find(half, {}).Start());
     return OkStatus();
   }
 
@@ -118,7 +114,7 @@ class Server {
       reply.update(answer.value());
     } else {
       reply["infra"] = answer.error().ToString();
-      zygotes_.clear();  // whichever of them is broken
+      workers_.clear();  // whichever of them is broken
     }
     std::vector<int> raw;
     for (const os::UniqueFd& fd : fds) raw.push_back(fd.get());
@@ -126,62 +122,55 @@ class Server {
   }
 
  private:
-  // One with these headers, started when there is none. Valid until the next call but one.
-  Result<Zygote*> Find(Half half, const klang::HeaderSet& set) {
-    const auto fits = [&](const auto& z) { return z->half() == half && z->set() == set; };
-    const auto at = std::find_if(zygotes_.begin(), zygotes_.end(), fits);
-    if (at != zygotes_.end()) {
-      std::rotate(at, at + 1, zygotes_.end());
-      return zygotes_.back().get();
+  // The one with these headers. Valid until the next call but one.
+  CompileWorker& Find(klang::Half half, const klang::HeaderSet& set) {
+    const auto fits = [&](const auto& w) { return w->half() == half && w->set() == set; };
+    const auto at = std::find_if(workers_.begin(), workers_.end(), fits);
+    if (at != workers_.end()) {
+      std::rotate(at, at + 1, workers_.end());
+    } else {
+      if (workers_.size() >= kWorkersMax) workers_.erase(workers_.begin());
+      workers_.push_back(std::make_unique<CompileWorker>(half, set));
     }
-    if (zygotes_.size() >= kZygotesMax) zygotes_.erase(zygotes_.begin());
-    KUAFU_TRY(Zygote zygote, Zygote::Start(half, set));
-    zygotes_.push_back(std::make_unique<Zygote>(std::move(zygote)));
-    return zygotes_.back().get();
+    return *workers_.back();
   }
 
   // The answer to one request, without the id, and the descriptors that go with it.
   Result<Json> Answer(const Json& json, std::vector<os::UniqueFd>* fds) {
     KUAFU_TRY(const klang::CompileRequest request, ReadRequest(json));
     KUAFU_TRY(const int64_t timeout_ms, JsonInt(json, "timeout_ms"));
-    const ZygoteJob job{&request, std::clamp<int64_t>(timeout_ms, 1, kTimeoutMsMax)};
+    const CompileJob job{&request, std::clamp<int64_t>(timeout_ms, 1, kTimeoutMsMax)};
     klang::HeaderSet set = klang::HeadersFor(request);
-    KUAFU_TRY(Zygote * device, Find(Half::kDevice, set));
+    CompileWorker& device = Find(klang::Half::kDevice, set);
     set.arch = klang::HeaderSet().arch;  // the host half does not depend on it
-    KUAFU_TRY(Zygote * host, Find(Half::kHost, set));
-    KUAFU_TRY_STATUS(device->Begin(job));
-    KUAFU_TRY_STATUS(host->Begin(job));
-    KUAFU_TRY(ZygoteAnswer on_device, device->Finish());
+    CompileWorker& host = Find(klang::Half::kHost, set);
+    KUAFU_TRY_STATUS(device.Begin(job));
+    KUAFU_TRY_STATUS(host.Begin(job));
+    KUAFU_TRY(CompileAnswer on_device, device.Finish());
+    KUAFU_TRY(CompileAnswer on_host, host.Finish());
     Json report;
-    bool failed = Failed(on_device.end, &report);
-    if (!failed && !on_device.result.ok) {
-      failed = true;
-      report = {{"ok", false}, {"diagnostics", DiagnosticsJson(on_device.result.diagnostics)}};
-    }
-    if (failed) KUAFU_TRY_STATUS(host->Cancel());
-    KUAFU_TRY(ZygoteAnswer on_host, host->Finish());
-    if (failed || Failed(on_host.end, &report)) return report;
+    if (Failed(on_device, &report)) return report;
     std::vector<klang::Diagnostic> diagnostics = std::move(on_device.result.diagnostics);
-    klang::AppendDiagnostics(std::move(on_host.result.diagnostics), &diagnostics);
-    report = {{"ok", on_host.result.ok},
+    if (on_device.result.ok) {
+      if (Failed(on_host, &report)) return report;
+      klang::AppendDiagnostics(std::move(on_host.result.diagnostics), &diagnostics);
+    }
+    const bool ok = on_device.result.ok && on_host.result.ok;
+    report = {{"ok", ok},
               {"entry", on_host.result.entry},
               {"device_ms", on_device.result.ms},
               {"host_ms", on_host.result.ms},
-              {"link_ms", 0.0},
               {"diagnostics", DiagnosticsJson(diagnostics)}};
-    if (!on_host.result.ok) return report;
-    const int64_t start = os::SystemClock().NowNs();
-    KUAFU_TRY(os::UniqueFd library, LinkSharedObject(on_host.bytes.get()));
-    report["link_ms"] = static_cast<double>(os::SystemClock().NowNs() - start) * 1e-6;
+    if (!ok) return report;
     KUAFU_TRY_STATUS(os::SealAll(on_device.bytes.get()));
-    KUAFU_TRY_STATUS(os::SealAll(library.get()));
+    KUAFU_TRY_STATUS(os::SealAll(on_host.bytes.get()));
     fds->push_back(std::move(on_device.bytes));
-    fds->push_back(std::move(library));
+    fds->push_back(std::move(on_host.bytes));
     return report;
   }
 
   os::Channel channel_;
-  std::vector<std::unique_ptr<Zygote>> zygotes_;  // the most recently used last
+  std::vector<std::unique_ptr<CompileWorker>> workers_;  // the most recently used last
 };
 
 }  // namespace

@@ -102,8 +102,9 @@ class ServeTest(unittest.TestCase):
     def test_musa(self):
         self.good(dialect="musa", arch=220, file="t.mu")
 
-    def test_library_loads(self):
-        source = "// kuafu\nextern \"C\" int answer() { static int n = 41; return ++n; }\n"
+    def test_library_loads_and_runs_its_constructors(self):
+        source = ("// kuafu\nint begin;\n__attribute__((constructor)) void set() { begin = 41; }\n"
+                  "extern \"C\" int answer() { return ++begin; }\n")
         answer, fds = self.server.compile(source)
         self.assertTrue(answer.get("ok"), answer)
         library = ctypes.CDLL("/proc/self/fd/%d" % fds[1])
@@ -124,6 +125,29 @@ class ServeTest(unittest.TestCase):
         self.assertFalse(answer["ok"])
         self.assertTrue("crash" in answer or answer.get("diagnostics"), answer)
         self.good()
+
+    def test_crash_over_one_source_does_not_change_the_next(self):
+        before = self.good()
+        self.hostile("source-bangs.cu")
+        self.assertEqual(self.good(), before)
+
+    def test_names_of_one_source_are_unknown_to_the_next(self):
+        first = """#define GONE 1
+#include <vector>
+struct Mine { int x; };
+template <> struct std::hash<Mine> { size_t operator()(Mine) const { return 1; } };
+__constant__ float c[4];
+__global__ void gone(Mine m, float* y) { y[0] = c[m.x]; }
+"""
+        for source in (first, first):
+            answer, fds = self.server.compile(source)
+            self.assertTrue(answer.get("ok"), answer)
+            for fd in fds:
+                os.close(fd)
+        answer, fds = self.server.compile(
+            "#ifdef GONE\n#error still defined\n#endif\nint size = sizeof(Mine);\n")
+        self.assertEqual((answer["ok"], fds), (False, []))
+        self.assertIn("'Mine'", answer["diagnostics"][0]["message"])
 
     def test_stall_ends_at_the_deadline_and_the_server_goes_on(self):
         source = ("template <int N, int M> struct T { static const int v = T<N - 1, M>::v + "

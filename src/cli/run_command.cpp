@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `kuafu run`: compile a whole program, link its host half, run it on a simulated GPU, print the
+// `kuafu run`: compile a whole program, run it on a simulated GPU, print the
 // findings.
 #include <cstdio>
 
@@ -34,7 +34,7 @@ Result<Outcome> Compile(const RunOptions& options, const device::Target& target,
   const uint32_t arch = musa == target.profile->musa ? target.profile->arch : (musa ? 310u : 900u);
   KUAFU_TRY(os::Process process,
             os::Spawn({compiler, options.file, musa ? "musa" : "cuda", std::to_string(arch),
-                       dir.File("module"), dir.File("host.o")},
+                       dir.File("module"), dir.File("host.so")},
                       {.stdout_stream = os::Stream::kCapture,
                        .stderr_stream = os::Stream::kCapture,
                        .capture_bytes_max = kResultBytesMax,
@@ -63,17 +63,6 @@ Result<Outcome> Compile(const RunOptions& options, const device::Target& target,
     }
   }
   return outcome;
-}
-
-Status Link(const os::TempDir& dir) {
-  KUAFU_TRY(const std::string linker, os::FindProgram("g++"));
-  KUAFU_TRY(os::Process process,
-            os::Spawn({linker, "-shared", "-o", dir.File("host.so"), dir.File("host.o")},
-                      {.stderr_stream = os::Stream::kCapture}));
-  KUAFU_TRY(const os::ExitStatus status, process.Wait(os::Deadline::AfterMs(kCompileMsMax)));
-  if (status.ok()) return OkStatus();
-  return Error{Code::kInvalidInput,
-               "linking the host code: " + std::string(Trim(process.captured_stderr()))};
 }
 
 Result<Outcome> Execute(const RunOptions& options, const device::Target& target,
@@ -140,7 +129,6 @@ Result<Outcome> RunAll(const RunOptions& options) {
   // The runner becomes another user before it loads the program.
   KUAFU_TRY(Outcome compiled, Compile(options, target, dir));
   if (compiled.cls != "pass") return compiled;
-  KUAFU_TRY_STATUS(Link(dir));
   KUAFU_TRY_STATUS(os::MakeWorldReadable(dir.path()));
   return Execute(options, target, dir);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // kuafu-runner --trials from outside: right answers, and what a candidate's misbehaviour looks
-// like. Method: a source is compiled by kuafu-compiler and linked, then a runner is started on a
+// like. Method: a source is compiled by kuafu-compiler, then a runner is started on a
 // channel, as verify does. The requests that must be refused need no candidate.
 //
 //   cli_runner_test COMPILER RUNNER
@@ -76,9 +76,7 @@ Answers RunCandidate(const std::string& entry, int trials = 1) {
     auto status = process.value().Wait(os::Deadline::AfterMs(100'000));
     EXPECT_TRUE(status.ok() && status.value().ok()) << process.value().captured_stderr();
   };
-  finish(os::Spawn({g_compiler, file("c.cu"), "cuda", "900", file("module"), file("c.o")},
-                   {.stderr_stream = os::Stream::kCapture}));
-  finish(os::Spawn({"/usr/bin/ld", "-shared", "--eh-frame-hdr", "-o", file("c.so"), file("c.o")},
+  finish(os::Spawn({g_compiler, file("c.cu"), "cuda", "900", file("module"), file("c.so")},
                    {.stderr_stream = os::Stream::kCapture}));
   auto module = os::ReadFile(file("module"), kFrameBytesMax);
   auto library = os::ReadFile(file("c.so"), kFrameBytesMax);

@@ -4,7 +4,6 @@
 #include <llvm/ADT/SmallString.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
-#include <llvm/Support/BuryPointer.h>
 #include <llvm/Support/Path.h>
 
 #include "klang/entry.h"
@@ -65,33 +64,34 @@ Paths PathsOf(const HeaderSet& set) {
   return paths;
 }
 
-// What a compilation leaves behind; not freed when the process ends anyway.
-struct Emitted {
-  explicit Emitted(bool process_ends) : leak(process_ends) {}
-  ~Emitted() {
-    if (!leak) return;
-    llvm::BuryPointer(std::move(module));
-    llvm::BuryPointer(std::move(context));
-  }
-  bool leak;
-  std::unique_ptr<llvm::LLVMContext> context = std::make_unique<llvm::LLVMContext>();
-  std::unique_ptr<llvm::Module> module;
-};
+ParseInput InputFor(Half half, const HeaderSet& set) {
+  ParseInput input;
+  input.half = half;
+  input.set = set;
+  input.paths = PathsOf(set);
+  return input;
+}
 
-// What asking for the source brought, kept for the stages after clang.
-struct Asked {
-  CompileRequest request;
-  Status status = OkStatus();
-  int64_t start_ns = os::SystemClock().NowNs();
+Status LowerDevice(llvm::Module& module, const CompileRequest& request, HalfResult* result) {
+  RunCheckPipeline(module);
+  isa::Module lowered =
+      LowerModule(module, {&request, std::string(kSourceDir) + request.file}, &result->diagnostics);
+  if (HasError(result->diagnostics)) return OkStatus();
+  for (isa::Function& f : lowered.functions) Cleanup(&f);
+  Status valid = isa::Validate(lowered);
+  if (!valid.ok())
+    return Error{Code::kInternal, "klang wrote an invalid module: " + valid.error().message};
+  result->bytes = isa::Write(lowered);
+  return OkStatus();
+}
 
-  void Take(CompileRequest next) {
-    start_ns = os::SystemClock().NowNs();
-    request = std::move(next);
-    status = CheckRequest(request);
-    if (!status.ok()) request.source.clear();
-    request.file = CleanName(request.file);
-  }
-};
+// Adds the function that the runner calls.
+void AppendEntry(const std::string& entry, std::string* text) {
+  *text +=
+      "\n#line 1 \"kuafu_entry\"\n#include <kuafu/entry.h>\nextern \"C\" void "
+      "kuafu_entry(KuafuCall* c) { kuafu::Invoke(&" +
+      entry + ", c); }\n";
+}
 
 }  // namespace
 
@@ -137,68 +137,43 @@ HeaderSet HeadersFor(const CompileRequest& request) {
   return set;
 }
 
-Result<HalfResult> CompileDevice(const HeaderSet& set, const NextRequest& next) {
-  Asked asked;
-  const Paths paths = PathsOf(set);
-  const auto ask = [&] {
-    asked.Take(next());
-    return SourceText{asked.request.file, asked.request.source};
-  };
-  HalfResult result;
-  Emitted emitted(set.process_ends);
-  emitted.module = ParseHalf(true, set, paths, ask, emitted.context.get(), &result.diagnostics);
-  llvm::Module* module = emitted.module.get();
-  KUAFU_TRY_STATUS(asked.status);
-  if (module != nullptr) {
-    RunCheckPipeline(*module);
-    isa::Module lowered =
-        LowerModule(*module, {&asked.request, std::string(kSourceDir) + asked.request.file},
-                    &result.diagnostics);
-    if (!HasError(result.diagnostics)) {
-      for (isa::Function& f : lowered.functions) Cleanup(&f);
-      Status valid = isa::Validate(lowered);
-      if (!valid.ok())
-        return Error{Code::kInternal, "klang wrote an invalid module: " + valid.error().message};
-      result.bytes = isa::Write(lowered);
-    }
-  } else if (!HasError(result.diagnostics)) {
-    return Error{Code::kInternal,
-                 "clang produced no device module and no message for " + asked.request.file};
-  }
-  result.ok = !HasError(result.diagnostics);
-  result.ms = MillisecondsSince(asked.start_ns);
-  return result;
+Result<std::vector<uint8_t>> PrecompileHeaders(Half half, const HeaderSet& set) {
+  std::vector<Diagnostic> diagnostics;
+  std::vector<uint8_t> bytes = Precompile(InputFor(half, set), &diagnostics);
+  if (!bytes.empty()) return bytes;
+  return Error{Code::kInternal,
+               "the dialect headers do not compile: " +
+                   (diagnostics.empty() ? "no message" : diagnostics[0].ToString())};
 }
 
-Result<HalfResult> CompileHost(const HeaderSet& set, const NextRequest& next) {
-  Asked asked;
-  const Paths paths = PathsOf(set);
+Result<HalfResult> CompileHalf(Half half, const CompileRequest& original,
+                               std::span<const uint8_t> headers) {
+  const int64_t start_ns = os::SystemClock().NowNs();
+  KUAFU_TRY_STATUS(CheckRequest(original));
+  CompileRequest request = original;
+  request.file = CleanName(request.file);
+  ParseInput input = InputFor(half, HeadersFor(request));
+  input.file = request.file;
+  input.text = request.source;
+  input.headers = headers;
   HalfResult result;
-  const bool can_enter = os::FileExists(paths.include_dir + "/kuafu/entry.h");
-  const auto ask = [&] {
-    asked.Take(next());
-    std::string text = asked.request.source;
-    if (can_enter) result.entry = FindEntry(text);
-    if (!result.entry.empty()) {
-      text +=
-          "\n#line 1 \"kuafu_entry\"\n#include <kuafu/entry.h>\nextern \"C\" void "
-          "kuafu_entry(KuafuCall* c) { kuafu::Invoke(&" +
-          result.entry + ", c); }\n";
-    }
-    return SourceText{asked.request.file, std::move(text)};
-  };
-  Emitted emitted(set.process_ends);
-  emitted.module = ParseHalf(false, set, paths, ask, emitted.context.get(), &result.diagnostics);
-  llvm::Module* module = emitted.module.get();
-  KUAFU_TRY_STATUS(asked.status);
-  if (module != nullptr) {
-    KUAFU_TRY(result.bytes, EmitHostObject(*module));
-  } else if (!HasError(result.diagnostics)) {
-    return Error{Code::kInternal,
-                 "clang produced no host module and no message for " + asked.request.file};
+  if (half == Half::kHost && os::FileExists(input.paths.include_dir + "/kuafu/entry.h")) {
+    result.entry = FindEntry(request.source);
+    if (!result.entry.empty()) AppendEntry(result.entry, &input.text);
   }
-  result.ok = module != nullptr;
-  result.ms = MillisecondsSince(asked.start_ns);
+  llvm::LLVMContext context;
+  const std::unique_ptr<llvm::Module> module = ParseHalf(input, &context, &result.diagnostics);
+  if (module == nullptr && !HasError(result.diagnostics)) {
+    return Error{Code::kInternal, "clang produced no module and no message for " + request.file};
+  }
+  if (module != nullptr && half == Half::kDevice) {
+    KUAFU_TRY_STATUS(LowerDevice(*module, request, &result));
+  } else if (module != nullptr) {
+    KUAFU_TRY(const std::vector<uint8_t> object, EmitHostObject(*module));
+    KUAFU_TRY(result.bytes, LinkLibrary(object));
+  }
+  result.ok = !HasError(result.diagnostics);
+  result.ms = MillisecondsSince(start_ns);
   return result;
 }
 
@@ -213,21 +188,18 @@ void AppendDiagnostics(std::vector<Diagnostic> more, std::vector<Diagnostic>* al
 }
 
 Result<CompileResult> Compile(const CompileRequest& request) {
-  KUAFU_TRY_STATUS(CheckRequest(request));
-  const HeaderSet set = HeadersFor(request);
-  const NextRequest next = [&] { return request; };
   CompileResult result;
-  KUAFU_TRY(HalfResult device, CompileDevice(set, next));
+  KUAFU_TRY(HalfResult device, CompileHalf(Half::kDevice, request));
   result.ok = device.ok;
   result.device_ms = device.ms;
   result.diagnostics = std::move(device.diagnostics);
   result.device_module = std::move(device.bytes);
   if (!result.ok || !request.host) return result;
-  KUAFU_TRY(HalfResult host, CompileHost(set, next));
+  KUAFU_TRY(HalfResult host, CompileHalf(Half::kHost, request));
   AppendDiagnostics(std::move(host.diagnostics), &result.diagnostics);
   result.ok = host.ok;
   result.host_ms = host.ms;
-  result.host_object = std::move(host.bytes);
+  result.host_library = std::move(host.bytes);
   result.entry = std::move(host.entry);
   return result;
 }

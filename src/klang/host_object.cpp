@@ -129,9 +129,11 @@ Result<std::vector<uint8_t>> EmitHostObject(llvm::Module& module) {
   const llvm::Target* target =
       llvm::TargetRegistry::lookupTarget(module.getTargetTriple(), message);
   if (target == nullptr) return Error{Code::kUnavailable, "generating host code: " + message};
+  llvm::TargetOptions options;
+  options.UseInitArray = true;  // the linker does not know the older .ctors
   std::unique_ptr<llvm::TargetMachine> machine(
-      target->createTargetMachine(module.getTargetTriple(), "x86-64", "", {}, llvm::Reloc::PIC_,
-                                  std::nullopt, llvm::CodeGenOptLevel::None));
+      target->createTargetMachine(module.getTargetTriple(), "x86-64", "", options,
+                                  llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::None));
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
   llvm::legacy::PassManager passes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel-language compiler: CUDA C++ or MUSA C++ source text in, a device module (isa.h) and a
-// host object out. clang 19 is used as a library; no vendor SDK is needed because the dialect
+// host library out. clang 19 is used as a library; no vendor SDK is needed because the dialect
 // headers are ours.
 //
 //   klang::CompileRequest request{.source = text, .file = "softmax.cu"};
@@ -12,7 +12,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,7 +48,7 @@ struct CompileResult {
   bool ok = false;                      // no error among the diagnostics
   std::vector<Diagnostic> diagnostics;  // in the order clang gave them
   std::vector<uint8_t> device_module;   // isa::Write
-  std::vector<uint8_t> host_object;     // ELF relocatable, x86-64, position independent
+  std::vector<uint8_t> host_library;    // ELF shared object, x86-64
   std::string entry;                    // host function behind kuafu_entry; empty = none found
   double device_ms = 0, host_ms = 0;
 };
@@ -60,28 +60,32 @@ inline constexpr size_t kMaxDiagnostics = 64;
 // what the vendor's compiler and the framework's header bring.
 struct HeaderSet {
   Dialect dialect = Dialect::kCuda;
-  uint32_t arch = 900;
-  bool torch = true;  // the tensor interface and half; otherwise CUDA's or MUSA's own names only
+  uint32_t arch = 900;  // of the device half; the host half is the same for all
+  bool torch = true;    // the tensor interface and half; otherwise CUDA's or MUSA's own names only
   std::string include_dir;
   std::vector<std::string> extra_args;
-  bool process_ends = false;  // nothing is freed: the caller's process ends after the compilation
   bool operator==(const HeaderSet&) const = default;
 };
 HeaderSet HeadersFor(const CompileRequest& request);
 
+enum class Half : uint8_t { kDevice, kHost };
+
+// The headers of `set` as clang's precompiled header, 10 MiB. Parsing them is nearly all the work
+// in compiling a kernel, so a server does it once. Good for this build of Kuafu alone.
+Result<std::vector<uint8_t>> PrecompileHeaders(Half half, const HeaderSet& set);
+
 struct HalfResult {
   bool ok = false;
   std::vector<Diagnostic> diagnostics;
-  std::vector<uint8_t> bytes;  // CompileResult::device_module or host_object
+  std::vector<uint8_t> bytes;  // CompileResult::device_module or host_library
   std::string entry;           // host only
-  double ms = 0;               // from the moment the source was known
+  double ms = 0;
 };
 
-// Parses the headers of `set`, asks `next` for the source, once, and compiles it. A server's `next`
-// waits, forks and returns in the child: the headers are then parsed once for all sources.
-using NextRequest = std::function<CompileRequest()>;
-Result<HalfResult> CompileDevice(const HeaderSet& set, const NextRequest& next);
-Result<HalfResult> CompileHost(const HeaderSet& set, const NextRequest& next);
+// One half. `headers`: what PrecompileHeaders gave for HeadersFor(request), borrowed for the call;
+// empty = they are parsed again. The result does not depend on which.
+Result<HalfResult> CompileHalf(Half half, const CompileRequest& request,
+                               std::span<const uint8_t> headers = {});
 // Adds what the other half has not said yet.
 void AppendDiagnostics(std::vector<Diagnostic> more, std::vector<Diagnostic>* all);
 

@@ -232,23 +232,37 @@ TEST(KlangTest, OtherFilesCannotBeIncluded) {
   }
 }
 
-// A server parses the headers once and asks for the source afterwards.
-TEST(KlangTest, SourceIsAskedForOnceAfterTheHeaders) {
-  HeaderSet set;
-  set.include_dir = "/nonexistent";
-  int asked = 0;
-  const Result<HalfResult> result = CompileDevice(set, [&] {
-    ++asked;
-    CompileRequest request;
-    request.source = "#pragma kuafu_source\n__attribute__((global)) void k() { missing(); }\n";
-    request.file = "late.cu";
-    return request;
-  });
-  ASSERT_TRUE(result.ok()) << result.error().ToString();
-  EXPECT_EQ(asked, 1);
-  ASSERT_FALSE(result.value().diagnostics.empty());
-  EXPECT_EQ(result.value().diagnostics[0].file, "late.cu");
-  EXPECT_EQ(result.value().diagnostics[0].line, 2u);
+// Precompiled or parsed, headers must not change what a source means; the wrong one calls host
+// functions of the standard library from device code, which clang finds out at the very end.
+TEST(KlangTest, PrecompiledHeadersChangeNothing) {
+  CompileRequest right, wrong;
+  right.source =
+      "#include <torch/extension.h>\n#include <vector>\n"
+      "__global__ void k(float* x) { x[threadIdx.x] = std::max(expf(x[0]), 0.f); }\n"
+      "torch::Tensor f(torch::Tensor x) {\n  std::vector<int> v = {1, 2};\n"
+      "  k<<<v[0], 32>>>(x.data_ptr<float>());\n  return x;\n}\n";
+  wrong.source =
+      "#include <torch/extension.h>\n#include <vector>\n"
+      "__global__ void k(int* x) { std::vector<int> v(3); x[0] = v[1]; printf(\"%d\", "
+      "atoi(\"1\")); }\n";
+  for (const Half half : {Half::kDevice, Half::kHost}) {
+    const Result<std::vector<uint8_t>> headers = PrecompileHeaders(half, HeadersFor(right));
+    ASSERT_TRUE(headers.ok()) << headers.error().ToString();
+    const Result<HalfResult> parsed = CompileHalf(half, right);
+    ASSERT_TRUE(parsed.ok() && parsed.value().ok);
+    for (int again = 0; again < 2; ++again) {
+      const Result<HalfResult> result = CompileHalf(half, right, headers.value());
+      ASSERT_TRUE(result.ok() && result.value().ok);
+      EXPECT_EQ(result.value().bytes, parsed.value().bytes);
+      const Result<HalfResult> a = CompileHalf(half, wrong),
+                               b = CompileHalf(half, wrong, headers.value());
+      ASSERT_TRUE(a.ok() && b.ok());
+      EXPECT_FALSE(b.value().ok);
+      ASSERT_EQ(a.value().diagnostics.size(), b.value().diagnostics.size());
+      for (size_t i = 0; i < a.value().diagnostics.size(); ++i)
+        EXPECT_EQ(a.value().diagnostics[i].ToString(), b.value().diagnostics[i].ToString());
+    }
+  }
 }
 
 // Clang's search for a missing header looks up the file that asks for it.
@@ -292,14 +306,14 @@ TEST(KlangTest, CompilingTwiceGivesTheSameBytes) {
   const std::string body = "KERNEL k(float* x, int n) { for (int i = 0; i < n; ++i) x[i] *= 2; }\n";
   const CompileResult a = CompileText(body, true), b = CompileText(body, true);
   EXPECT_EQ(a.device_module, b.device_module);
-  EXPECT_EQ(a.host_object, b.host_object);
+  EXPECT_EQ(a.host_library, b.host_library);
 }
 
-TEST(KlangTest, HostObjectIsElf) {
+TEST(KlangTest, HostLibraryIsElf) {
   const CompileResult result = CompileText("int Answer() { return 42; }\n", true);
   ASSERT_TRUE(result.ok);
-  ASSERT_GT(result.host_object.size(), 64u);
-  EXPECT_EQ(std::string(result.host_object.begin() + 1, result.host_object.begin() + 4), "ELF");
+  ASSERT_GT(result.host_library.size(), 64u);
+  EXPECT_EQ(std::string(result.host_library.begin() + 1, result.host_library.begin() + 4), "ELF");
 }
 
 TEST(KlangTest, RefusesOtherArguments) {

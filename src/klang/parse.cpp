@@ -4,10 +4,8 @@
 // clang sees, of the disk, only the dialect headers, its own headers and those of the C++ library:
 // a candidate cannot read the machine through #include or __has_include.
 //
-// What clang compiles is a stub of ours: the headers that every candidate needs, then a pragma.
-// Where clang meets the pragma we ask for the source and enter it as if it had been included. A
-// server asks in a forked child: the headers, 95 % of the time, are then parsed once per server,
-// without the load time and the lazy deserialisation of a precompiled header.
+// Before the source stands a stub of ours with the headers that every candidate needs, either as
+// text or, for servers, as a precompiled header that clang reads from memory.
 #include "klang/parse.h"
 
 #include <filesystem>
@@ -18,13 +16,12 @@
 #include <clang/CodeGen/CodeGenAction.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
-#include <clang/Lex/HeaderSearch.h>
-#include <clang/Lex/Pragma.h>
+#include <clang/Frontend/FrontendAction.h>
 #include <clang/Lex/Preprocessor.h>
 #include <clang/Sema/Sema.h>
+#include <clang/Serialization/ASTWriter.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
-#include <llvm/Support/BuryPointer.h>
 #include <llvm/Support/Path.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/VirtualFileSystem.h>
@@ -32,8 +29,8 @@
 namespace kuafu::klang {
 namespace {
 
-constexpr std::string_view kStubPath = "/kuafu-stub";
-constexpr llvm::StringLiteral kPragma = "kuafu_source";
+constexpr std::string_view kStubPath = "/kuafu-stub.h";
+constexpr std::string_view kHeadersPath = "/kuafu-stub.pch";
 
 // Lets through the paths below a few prefixes and nothing else.
 class PrefixFileSystem : public llvm::vfs::ProxyFileSystem {
@@ -106,9 +103,7 @@ std::string ShownPath(const Paths& paths, llvm::StringRef path) {
 
 class Collector : public clang::DiagnosticConsumer {
  public:
-  Collector(const Paths& paths, std::vector<Diagnostic>* out) : paths_(paths), out_(out) {}
-  // Borrowed; from here on messages show lines of it.
-  void SetSource(const SourceText* source) { source_ = source; }
+  Collector(const ParseInput& input, std::vector<Diagnostic>* out) : input_(input), out_(out) {}
 
   void HandleDiagnostic(clang::DiagnosticsEngine::Level level,
                         const clang::Diagnostic& info) override {
@@ -128,19 +123,18 @@ class Collector : public clang::DiagnosticConsumer {
       const clang::PresumedLoc loc =
           sources.getPresumedLoc(sources.getExpansionLoc(info.getLocation()));
       if (loc.isValid()) {
-        d.file = ShownPath(paths_, loc.getFilename());
+        d.file = ShownPath(input_.paths, loc.getFilename());
         d.line = loc.getLine();
         d.column = loc.getColumn();
-        if (source_ != nullptr && d.file == source_->file) AddSnippet(source_->text, &d);
+        if (d.file == input_.file) AddSnippet(input_.text, &d);
       }
     }
     out_->push_back(std::move(d));
   }
 
  private:
-  const Paths& paths_;
+  const ParseInput& input_;
   std::vector<Diagnostic>* out_;
-  const SourceText* source_ = nullptr;
 };
 
 void InitializeTargets() {
@@ -157,79 +151,47 @@ void InitializeTargets() {
   });
 }
 
-// A child that made clang's table of function types grow would rehash, and so copy, all of it: a
-// fifth of its page faults. This makes it grow here, once, with types that no source has.
-void GrowFunctionTypes(clang::ASTContext& context) {
-  constexpr size_t kBucketsMin = 64;  // of llvm::FoldingSet, which holds two entries a bucket
-  size_t types = 0;
-  for (const clang::Type* type : context.getTypes())
-    types += llvm::isa<clang::FunctionProtoType>(type) ? 1 : 0;
-  size_t capacity = 2 * kBucketsMin;
-  while (capacity < types) capacity *= 2;
-  const clang::QualType scalars[] = {context.BoolTy,   context.CharTy,  context.ShortTy,
-                                     context.IntTy,    context.LongTy,  context.FloatTy,
-                                     context.DoubleTy, context.Int128Ty};
-  for (size_t i = 0; i < capacity - types + kBucketsMin; ++i) {
-    llvm::SmallVector<clang::QualType, 16> parameters(9, context.Int128Ty);
-    for (size_t rest = i; rest > 0; rest /= std::size(scalars))
-      parameters.push_back(scalars[rest % std::size(scalars)]);
-    context.getFunctionType(context.Int128Ty, parameters, {});
-  }
-}
+// Grants access to a private member, which an explicit instantiation may name.
+template <auto kMember>
+struct Expose {
+  friend auto& DeclsWithDeferredDiagnostics(clang::Sema& sema) { return sema.*kMember; }
+};
+auto& DeclsWithDeferredDiagnostics(clang::Sema& sema);
+template struct Expose<&clang::Sema::DeclsToCheckForDeferredDiags>;
 
-// Enters the source where the stub asks for it.
-class SourcePragma : public clang::PragmaHandler {
+class WriteHeaders : public clang::PCHGenerator {
  public:
-  SourcePragma(clang::CompilerInstance* compiler, Collector* collector, const NextSource* next)
-      : PragmaHandler(kPragma), compiler_(compiler), collector_(collector), next_(next) {}
+  WriteHeaders(clang::CompilerInstance& compiler, std::shared_ptr<clang::PCHBuffer> buffer)
+      : PCHGenerator(compiler.getPreprocessor(), compiler.getModuleCache(), "", "",
+                     std::move(buffer), {}),
+        compiler_(compiler) {}
 
-  void HandlePragma(clang::Preprocessor& pp, clang::PragmaIntroducer introducer,
-                    clang::Token&) override {
-    pp.DiscardUntilEndOfDirective();
-    if (entered_) return;  // the source's own text has no use for it
-    entered_ = true;
-    // Templates that the headers use would otherwise be instantiated at the end, once per source.
-    if (compiler_->hasSema()) {
-      compiler_->getSema().PerformPendingInstantiations();
-      GrowFunctionTypes(compiler_->getASTContext());
-    }
-    text_ = (*next_)();
-    collector_->SetSource(&text_);
-    clang::SourceManager& sources = compiler_->getSourceManager();
-    const std::string path = std::string(kSourceDir) + text_.file;
-    const clang::FileEntryRef file = compiler_->getFileManager().getVirtualFileRef(
-        path, static_cast<off_t>(text_.text.size()), 0);
-    sources.overrideFileContents(file, llvm::MemoryBuffer::getMemBuffer(text_.text, path));
-    // As an include does; without it the search for a header that is missing crashes.
-    pp.getHeaderSearchInfo().getFileInfo(file);
-    pp.markIncluded(file);
-    const clang::FileID id = sources.createFileID(file, introducer.Loc, clang::SrcMgr::C_User);
-    pp.EnterSourceFile(id, nullptr, introducer.Loc);
+  void HandleTranslationUnit(clang::ASTContext& context) override {
+    // Every function in the list would be read again by each source that uses the headers, half of
+    // all there is: 15 of 18 ms for an empty source. It only holds functions of the headers, which
+    // have nothing to report by themselves; what a source calls is checked from the source on.
+    DeclsWithDeferredDiagnostics(compiler_.getSema()).clear();
+    PCHGenerator::HandleTranslationUnit(context);
   }
 
  private:
-  clang::CompilerInstance* compiler_;
-  Collector* collector_;
-  const NextSource* next_;
-  SourceText text_;
-  bool entered_ = false;
+  clang::CompilerInstance& compiler_;
 };
 
-class EmitModule : public clang::EmitLLVMOnlyAction {
+class PrecompileAction : public clang::ASTFrontendAction {
  public:
-  EmitModule(llvm::LLVMContext* context, Collector* collector, const NextSource* next)
-      : EmitLLVMOnlyAction(context), collector_(collector), next_(next) {}
+  explicit PrecompileAction(std::shared_ptr<clang::PCHBuffer> buffer)
+      : buffer_(std::move(buffer)) {}
 
  protected:
-  bool BeginSourceFileAction(clang::CompilerInstance& compiler) override {
-    // Owned by the preprocessor.
-    compiler.getPreprocessor().AddPragmaHandler(new SourcePragma(&compiler, collector_, next_));
-    return EmitLLVMOnlyAction::BeginSourceFileAction(compiler);
+  clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
+                                                        llvm::StringRef) override {
+    return std::make_unique<WriteHeaders>(compiler, buffer_);
   }
 
  private:
-  Collector* collector_;
-  const NextSource* next_;
+  std::shared_ptr<clang::PCHBuffer> buffer_;
 };
 
 std::string StubText(bool device, const HeaderSet& set, const Paths& paths) {
@@ -248,8 +210,7 @@ std::string StubText(bool device, const HeaderSet& set, const Paths& paths) {
         text += "#include <kuafu/entry.h>\n";
     }
   }
-  // The semicolon ends the last declaration before the source is asked for.
-  return text + ";\n#pragma " + std::string(kPragma) + "\n";
+  return text;
 }
 
 std::vector<std::string> Arguments(bool device, const HeaderSet& set, const Paths& paths) {
@@ -270,9 +231,9 @@ std::vector<std::string> Arguments(bool device, const HeaderSet& set, const Path
          "-mframe-pointer=none", "-O0", "-disable-O0-optnone"});
   }
   // Exceptions on both passes: the device pass parses host functions that throw.
-  add({"-fexceptions", "-fcxx-exceptions", "-emit-llvm-only", "-std=c++17",
-       "-target-sdk-version=12.4", "-fgnuc-version=4.2.1", "-fdeprecated-macro", "-ferror-limit",
-       "20", "-fno-caret-diagnostics", "-Wno-unused-value",
+  add({"-fexceptions", "-fcxx-exceptions", "-std=c++17", "-target-sdk-version=12.4",
+       "-fgnuc-version=4.2.1", "-fdeprecated-macro", "-ferror-limit", "20",
+       "-fno-caret-diagnostics", "-Wno-unused-value",
        "-fmacro-prefix-map=" + std::string(kSourceDir) + "=", "-resource-dir", paths.resource_dir,
        "-nostdsysteminc", "-ftemplate-depth=512", "-fconstexpr-steps=1048576", "-fbracket-depth",
        "256"});
@@ -297,9 +258,42 @@ std::vector<std::string> Arguments(bool device, const HeaderSet& set, const Path
   }
   add({"-internal-isystem", paths.resource_dir + "/include", "-internal-externc-isystem",
        "/usr/include/x86_64-linux-gnu", "-internal-externc-isystem", "/usr/include"});
-  add({"-x", "cuda", std::string(kStubPath)});
-  if (set.process_ends) a.insert(a.end() - 3, "-disable-free");
   return a;
+}
+
+// A compiler over the files that `input` may see; false when the arguments are refused.
+bool Prepare(const ParseInput& input, const std::vector<std::string>& more, Collector* collector,
+             clang::CompilerInstance* compiler) {
+  InitializeTargets();
+  const bool device = input.half == Half::kDevice;
+  std::vector<std::string> args = Arguments(device, input.set, input.paths);
+  args.insert(args.end(), more.begin(), more.end());
+  std::vector<const char*> argv;
+  for (const std::string& a : args) argv.push_back(a.c_str());
+
+  auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
+  const std::string stub = StubText(device, input.set, input.paths);
+  memory->addFile(kStubPath, 0, llvm::MemoryBuffer::getMemBufferCopy(stub, kStubPath));
+  const llvm::StringRef headers(reinterpret_cast<const char*>(input.headers.data()),
+                                input.headers.size());
+  memory->addFile(kHeadersPath, 0, llvm::MemoryBuffer::getMemBuffer(headers, kHeadersPath, false));
+  const std::string source = std::string(kSourceDir) + input.file;
+  memory->addFile(source, 0, llvm::MemoryBuffer::getMemBuffer(input.text, source));
+  auto disk = llvm::makeIntrusiveRefCnt<PrefixFileSystem>(llvm::vfs::createPhysicalFileSystem(),
+                                                          input.paths.Allowed());
+  auto overlay = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(disk);
+  overlay->pushOverlay(memory);
+  overlay->setCurrentWorkingDirectory(std::string(kSourceDir));
+
+  compiler->createDiagnostics(collector, /*ShouldOwnClient=*/false);
+  auto invocation = std::make_shared<clang::CompilerInvocation>();
+  if (!clang::CompilerInvocation::CreateFromArgs(*invocation, argv, compiler->getDiagnostics()))
+    return false;
+  compiler->setInvocation(std::move(invocation));
+  compiler->createDiagnostics(collector, /*ShouldOwnClient=*/false);
+  compiler->createFileManager(overlay);
+  compiler->createSourceManager(compiler->getFileManager());
+  return true;
 }
 
 }  // namespace
@@ -314,40 +308,34 @@ std::string LibstdcxxVersion() {
   return best;
 }
 
-std::unique_ptr<llvm::Module> ParseHalf(bool device, const HeaderSet& set, const Paths& paths,
-                                        const NextSource& next, llvm::LLVMContext* context,
+std::unique_ptr<llvm::Module> ParseHalf(const ParseInput& input, llvm::LLVMContext* context,
                                         std::vector<Diagnostic>* diagnostics) {
-  InitializeTargets();
-  const std::vector<std::string> args = Arguments(device, set, paths);
-  std::vector<const char*> argv;
-  for (const std::string& a : args) argv.push_back(a.c_str());
-
-  auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
-  memory->addFile(kStubPath, 0,
-                  llvm::MemoryBuffer::getMemBufferCopy(StubText(device, set, paths), kStubPath));
-  auto disk = llvm::makeIntrusiveRefCnt<PrefixFileSystem>(llvm::vfs::createPhysicalFileSystem(),
-                                                          paths.Allowed());
-  auto overlay = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(disk);
-  overlay->pushOverlay(memory);
-  overlay->setCurrentWorkingDirectory(std::string(kSourceDir));
-
-  auto owner = std::make_unique<clang::CompilerInstance>();
-  clang::CompilerInstance& compiler = *owner;
-  Collector collector(paths, diagnostics);
-  compiler.createDiagnostics(&collector, /*ShouldOwnClient=*/false);
-  auto invocation = std::make_shared<clang::CompilerInvocation>();
-  if (!clang::CompilerInvocation::CreateFromArgs(*invocation, argv, compiler.getDiagnostics()))
+  clang::CompilerInstance compiler;
+  Collector collector(input, diagnostics);
+  const bool precompiled = !input.headers.empty();
+  if (!Prepare(input,
+               {precompiled ? "-include-pch" : "-include",
+                std::string(precompiled ? kHeadersPath : kStubPath), "-emit-llvm-only",
+                "-main-file-name", input.file, "-x", "cuda", std::string(kSourceDir) + input.file},
+               &collector, &compiler))
     return nullptr;
-  compiler.setInvocation(std::move(invocation));
-  compiler.createDiagnostics(&collector, /*ShouldOwnClient=*/false);
-  compiler.createFileManager(overlay);
-  compiler.createSourceManager(compiler.getFileManager());
-  EmitModule action(context, &collector, &next);
-  std::unique_ptr<llvm::Module> module;
-  if (compiler.ExecuteAction(action) && collector.getNumErrors() == 0) module = action.takeModule();
-  // Freeing the parsed headers costs more than compiling a kernel.
-  if (set.process_ends) llvm::BuryPointer(std::move(owner));
-  return module;
+  clang::EmitLLVMOnlyAction action(context);
+  if (!compiler.ExecuteAction(action) || collector.getNumErrors() != 0) return nullptr;
+  return action.takeModule();
+}
+
+std::vector<uint8_t> Precompile(const ParseInput& input, std::vector<Diagnostic>* diagnostics) {
+  clang::CompilerInstance compiler;
+  Collector collector(input, diagnostics);
+  // Templates that the headers use would otherwise be instantiated once per source.
+  if (!Prepare(input,
+               {"-emit-pch", "-fpch-instantiate-templates", "-x", "cuda", std::string(kStubPath)},
+               &collector, &compiler))
+    return {};
+  auto buffer = std::make_shared<clang::PCHBuffer>();
+  PrecompileAction action(buffer);
+  if (!compiler.ExecuteAction(action) || collector.getNumErrors() != 0) return {};
+  return {buffer->Data.begin(), buffer->Data.end()};
 }
 
 }  // namespace kuafu::klang

@@ -2,8 +2,8 @@
 // The clang stage of Compile; see parse.cpp.
 #pragma once
 
-#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,15 +29,20 @@ struct Paths {
   }
 };
 
-struct SourceText {
-  std::string file, text;
+struct ParseInput {
+  Half half = Half::kDevice;
+  HeaderSet set;
+  Paths paths;
+  std::string file;  // relative
+  std::string text;
+  std::span<const uint8_t> headers;  // precompiled; empty = parsed
 };
-// Called once, when the headers have been parsed.
-using NextSource = std::function<SourceText()>;
 
 // nullptr: clang reported errors. `context` owns what the module uses.
-std::unique_ptr<llvm::Module> ParseHalf(bool device, const HeaderSet& set, const Paths& paths,
-                                        const NextSource& next, llvm::LLVMContext* context,
+std::unique_ptr<llvm::Module> ParseHalf(const ParseInput& input, llvm::LLVMContext* context,
                                         std::vector<Diagnostic>* diagnostics);
+
+// Empty: clang reported errors. Of `input`, the source is not used.
+std::vector<uint8_t> Precompile(const ParseInput& input, std::vector<Diagnostic>* diagnostics);
 
 }  // namespace kuafu::klang

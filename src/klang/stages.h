@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,5 +41,9 @@ void AddSnippet(std::string_view source, Diagnostic* diagnostic);
 
 // Adds the kernel and symbol tables, then generates code.
 Result<std::vector<uint8_t>> EmitHostObject(llvm::Module& module);
+
+// A shared library of that. What is undefined stays undefined: the program that loads the library
+// provides it. Standard output goes elsewhere meanwhile.
+Result<std::vector<uint8_t>> LinkLibrary(std::span<const uint8_t> object);
 
 }  // namespace kuafu::klang
