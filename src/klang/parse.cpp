@@ -228,12 +228,12 @@ std::vector<std::string> Arguments(bool device, const HeaderSet& set, const Path
          "-fno-threadsafe-statics"});
   } else {
     add({"-target-cpu", "x86-64", "-mrelocation-model", "pic", "-pic-level", "2",
-         "-mframe-pointer=none", "-O0", "-disable-O0-optnone"});
+         "-mframe-pointer=none", "-O0", "-disable-O0-optnone", "-disable-llvm-passes"});
   }
   // Exceptions on both passes: the device pass parses host functions that throw.
-  add({"-fexceptions", "-fcxx-exceptions", "-std=c++17", "-target-sdk-version=12.4",
-       "-fgnuc-version=4.2.1", "-fdeprecated-macro", "-ferror-limit", "20",
-       "-fno-caret-diagnostics", "-Wno-unused-value",
+  add({"-fexceptions", "-fcxx-exceptions", "-disable-llvm-verifier", "-std=c++17",
+       "-target-sdk-version=12.4", "-fgnuc-version=4.2.1", "-fdeprecated-macro", "-ferror-limit",
+       "20", "-fno-caret-diagnostics", "-Wno-unused-value",
        "-fmacro-prefix-map=" + std::string(kSourceDir) + "=", "-resource-dir", paths.resource_dir,
        "-nostdsysteminc", "-ftemplate-depth=512", "-fconstexpr-steps=1048576", "-fbracket-depth",
        "256"});

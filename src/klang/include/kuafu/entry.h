@@ -12,19 +12,6 @@
 
 namespace kuafu {
 
-inline const char* KindName(int kind) {
-  static const char* const names[] = {"none", "a tensor", "an integer", "a real number", "a boolean", "a list of integers", "a list of tensors"};
-  return kind >= 0 && kind < 7 ? names[kind] : "an unknown kind";
-}
-inline void Fail(KuafuCall* call, int status, const char* text) {
-  call->status = status;
-  call->result_count = 0;
-  if (call->error == nullptr || call->error_capacity < 1) return;
-  int i = 0;
-  for (; text[i] != 0 && i + 1 < call->error_capacity; ++i) call->error[i] = text[i];
-  call->error[i] = 0;
-}
-
 // Convert<P> turns a value into parameter type P (without const and &); Matches says whether it can.
 template <class P, class = void> struct Convert {
   static_assert(sizeof(P) == 0, "kuafu: the entry function has a parameter of a type that cannot be passed: use torch::Tensor, "
@@ -76,11 +63,7 @@ template <> struct Convert<std::string> {
   static std::string Get(const KuafuValue&) { return {}; }
 };
 
-inline void Pack(KuafuCall* call, const at::Tensor& t) {
-  if (!t.defined()) Raise("the entry function returned an undefined tensor");
-  if (call->result_count >= call->result_capacity) RaiseNumbers("the entry function returned more than ", call->result_capacity, " tensors, namely ", call->result_count + 1, "");
-  call->results[call->result_count++] = kuafu_tensor_retain(t.handle());
-}
+inline void Pack(KuafuCall* call, const at::Tensor& t) { kuafu_call_return(call, t.defined() ? t.handle() : nullptr); }
 template <class T> inline void Pack(KuafuCall* call, const std::vector<T>& list) { for (const T& t : list) Pack(call, t); }
 template <class... T> inline void Pack(KuafuCall* call, const std::tuple<T...>& all) {
   std::apply([&](const auto&... t) { (Pack(call, t), ...); }, all);
@@ -90,29 +73,13 @@ template <class A, class B> inline void Pack(KuafuCall* call, const std::pair<A,
   Pack(call, two.second);
 }
 
-// Both without templates, since every candidate compiles what it calls.
-inline bool CountMatches(KuafuCall* call, int parameters) {
-  if (call->argument_count == parameters) return true;
-  char text[160];
-  snprintf(text, sizeof text, "the entry function takes %d parameters but %d values are passed", parameters, call->argument_count);
-  Fail(call, KUAFU_CALL_MISMATCH, text);
-  return false;
-}
-inline bool KindMatches(KuafuCall* call, int index, bool matches, const char* want) {
-  if (matches) return true;
-  char text[256];
-  snprintf(text, sizeof text, "parameter %d of the entry function wants %s but %s is passed", index, want, KindName(call->arguments[index].kind));
-  Fail(call, KUAFU_CALL_MISMATCH, text);
-  return false;
-}
-
 template <class P> using Bare = std::remove_cv_t<std::remove_reference_t<P>>;
 // A temporary as an lvalue, for parameters that are references; it lives until the call has returned.
 template <class T> T& Named(T&& value) { return value; }
 template <class R, class... P, size_t... I>
 void InvokeUnpacked(R (*function)(P...), KuafuCall* call, std::index_sequence<I...>) {
-  if (!CountMatches(call, (int)sizeof...(P))) return;
-  if (!(KindMatches(call, (int)I, Convert<Bare<P>>::Matches(call->arguments[I]), Convert<Bare<P>>::kWant) && ...)) return;
+  if (!kuafu_call_count_matches(call, (int)sizeof...(P))) return;
+  if (!(kuafu_call_kind_matches(call, (int)I, Convert<Bare<P>>::Matches(call->arguments[I]), Convert<Bare<P>>::kWant) && ...)) return;
   if constexpr (std::is_void_v<R>) function(static_cast<P>(Named(Convert<Bare<P>>::Get(call->arguments[I])))...);
   else Pack(call, function(static_cast<P>(Named(Convert<Bare<P>>::Get(call->arguments[I])))...));
 }
@@ -126,10 +93,10 @@ template <class R, class... P> void Invoke(R (*function)(P...), KuafuCall* call)
     return;
   } catch (const std::exception& e) {
     for (int i = 0; i < call->result_count; ++i) kuafu_tensor_release(call->results[i]);
-    Fail(call, KUAFU_CALL_THREW, e.what());
+    kuafu_call_fail(call, KUAFU_CALL_THREW, e.what());
   } catch (...) {
     for (int i = 0; i < call->result_count; ++i) kuafu_tensor_release(call->results[i]);
-    Fail(call, KUAFU_CALL_THREW, "the entry function threw something that is not a std::exception");
+    kuafu_call_fail(call, KUAFU_CALL_THREW, "the entry function threw something that is not a std::exception");
   }
 #endif
 }

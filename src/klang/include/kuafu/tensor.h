@@ -19,13 +19,11 @@
 
 namespace kuafu {
 
-[[noreturn]] inline void Raise(const std::string& message) {
-#ifndef KUAFU_DEVICE_PASS
-  throw std::runtime_error(message);
-#else
-  __builtin_trap();
-#endif
-}
+// Short, since every candidate compiles what it calls: the work is done by the runner.
+[[noreturn]] inline void RaiseWords(const char* a, const char* b, const char* c, const char* d) { kuafu_raise(a, b, c, d); }
+[[noreturn]] inline void RaiseNumbers(const char* a, long long i, const char* b, long long n, const char* c) { kuafu_raise_numbers(a, i, b, n, c); }
+[[noreturn]] inline void Raise(const char* message) { kuafu_raise(message, "", "", ""); }
+[[noreturn]] inline void Raise(const std::string& message) { Raise(message.c_str()); }
 
 inline void Append(std::string& s, const std::string& a) { s += a; }
 inline void Append(std::string& s, const char* a) { s += a; }
@@ -61,24 +59,10 @@ template <class... A> inline std::string Concat(const A&... a) {
   (Append(s, a), ...);
   return s;
 }
-// What almost every candidate needs, without a template.
-[[noreturn]] inline void RaiseWords(const char* a, const char* b, const char* c, const char* d) {
-  std::string s;
-  s += a;
-  s += b;
-  s += c;
-  s += d;
-  Raise(s);
-}
-[[noreturn]] inline void RaiseNumbers(const char* a, long long i, const char* b, long long n, const char* c) {
-  std::string s;
-  s += a;
-  AppendInteger(s, i);
-  s += b;
-  AppendInteger(s, n);
-  s += c;
-  Raise(s);
-}
+// What TORCH_CHECK calls: almost always without a template.
+[[noreturn]] inline void CheckFailed(const char* condition) { kuafu_raise(condition, "", "", ""); }
+[[noreturn]] inline void CheckFailed(const char* condition, const char* message) { kuafu_raise(condition, message, "", ""); }
+template <class... A> [[noreturn]] inline void CheckFailed(const char* condition, const A&... a) { Raise(Concat(condition, a...)); }
 
 }  // namespace kuafu
 
@@ -269,7 +253,7 @@ class Tensor {
   int64_t ndimension() const { return dim(); }
   IntArrayRef sizes() const { return {kuafu_tensor_sizes(handle()), (size_t)dim()}; }
   IntArrayRef strides() const { return {kuafu_tensor_strides(handle()), (size_t)dim()}; }
-  int64_t size(int64_t i) const { return sizes()[Dim(i)]; }
+  int64_t size(int64_t i) const { return kuafu_tensor_size(handle(), i); }
   int64_t stride(int64_t i) const { return strides()[Dim(i)]; }
   int64_t numel() const { return kuafu_tensor_numel(handle()); }
   int64_t storage_offset() const { return kuafu_tensor_storage_offset(handle()); }
@@ -489,16 +473,18 @@ inline Tensor empty_strided(IntArrayRef s, IntArrayRef t, const TensorOptions& o
   if (s.size() != t.size()) kuafu::Raise("empty_strided: as many strides as sizes are needed");
   return Tensor::Take(kuafu_tensor_new((int32_t)s.size(), s.data(), t.data(), (int32_t)o.type, KUAFU_TENSOR_UNINIT));
 }
-inline Tensor empty(IntArrayRef s, const TensorOptions& o = {}, std::optional<MemoryFormat> = std::nullopt) {
+inline Tensor empty(IntArrayRef s, const TensorOptions& o = {}) {
   return Tensor::Take(kuafu_tensor_new((int32_t)s.size(), s.data(), nullptr, (int32_t)o.type, KUAFU_TENSOR_UNINIT));
 }
+inline Tensor empty(IntArrayRef s, const TensorOptions& o, std::optional<MemoryFormat>) { return empty(s, o); }
 inline Tensor zeros(IntArrayRef s, const TensorOptions& o = {}) {
   return Tensor::Take(kuafu_tensor_new((int32_t)s.size(), s.data(), nullptr, (int32_t)o.type, KUAFU_TENSOR_ZERO));
 }
 inline Tensor full(IntArrayRef s, double v, const TensorOptions& o = {}) { return empty(s, o).fill_(v); }
 inline Tensor ones(IntArrayRef s, const TensorOptions& o = {}) { return full(s, 1, o); }
 inline TensorOptions Merge(const Tensor& t, const TensorOptions& o) { return o.has_type ? o : t.options(); }
-inline Tensor empty_like(const Tensor& t, const TensorOptions& o = {}, std::optional<MemoryFormat> = std::nullopt) { return empty(t.sizes(), Merge(t, o)); }
+inline Tensor empty_like(const Tensor& t) { return empty(t.sizes(), t.options()); }
+inline Tensor empty_like(const Tensor& t, const TensorOptions& o, std::optional<MemoryFormat> = std::nullopt) { return empty(t.sizes(), Merge(t, o)); }
 inline Tensor zeros_like(const Tensor& t, const TensorOptions& o = {}) { return zeros(t.sizes(), Merge(t, o)); }
 inline Tensor ones_like(const Tensor& t, const TensorOptions& o = {}) { return full(t.sizes(), 1, Merge(t, o)); }
 inline Tensor full_like(const Tensor& t, double v, const TensorOptions& o = {}) { return full(t.sizes(), v, Merge(t, o)); }
@@ -524,7 +510,7 @@ namespace headeronly { using namespace c10; }
 // Checks and dispatch.
 #define TORCH_CHECK(condition, ...)                                                                   \
   do {                                                                                                \
-    if (!(condition)) ::kuafu::Raise(::kuafu::Concat("check failed: " #condition " ", ##__VA_ARGS__)); \
+    if (!(condition)) ::kuafu::CheckFailed("check failed: " #condition " ", ##__VA_ARGS__);           \
   } while (0)
 #define TORCH_INTERNAL_ASSERT TORCH_CHECK
 #define TORCH_CHECK_EQ(a, b) TORCH_CHECK((a) == (b))
@@ -538,7 +524,7 @@ namespace headeronly { using namespace c10; }
     const ::at::ScalarType kuafu_type = TYPE;                                                         \
     switch (kuafu_type) {                                                                             \
       __VA_ARGS__                                                                                     \
-      default: ::kuafu::Raise(::kuafu::Concat("\"", NAME, "\" not implemented for '", ::c10::toString(kuafu_type), "'")); \
+      default: ::kuafu::RaiseWords(NAME, " is not implemented for '", ::c10::toString(kuafu_type), "'");   \
     }                                                                                                 \
   }()
 namespace kuafu {

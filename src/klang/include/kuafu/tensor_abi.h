@@ -47,6 +47,11 @@ int32_t kuafu_tensor_fill(KuafuTensor* tensor, double value);
 int32_t kuafu_tensor_copy(KuafuTensor* to, const KuafuTensor* from); /* same sizes; converts the type */
 int32_t kuafu_tensor_item(const KuafuTensor* tensor, double* real, int64_t* integer); /* one element */
 const char* kuafu_tensor_error(void);
+int64_t kuafu_tensor_size(const KuafuTensor* tensor, int64_t dimension); /* from the end if negative; raises */
+
+/* Throw std::runtime_error with the text of all parts. */
+__attribute__((noreturn)) void kuafu_raise(const char* a, const char* b, const char* c, const char* d);
+__attribute__((noreturn)) void kuafu_raise_numbers(const char* a, int64_t i, const char* b, int64_t n, const char* c);
 
 /* A call of the candidate's entry function. */
 enum {
@@ -77,6 +82,12 @@ typedef struct KuafuCall {
   int32_t error_capacity; /* bytes at error, at least 1 */
   char* error;            /* NUL-terminated, set if status is not KUAFU_CALL_OK */
 } KuafuCall;
+
+/* For the callee. The first two return 0 after they have noted a mismatch. */
+int32_t kuafu_call_count_matches(KuafuCall* call, int32_t parameters);
+int32_t kuafu_call_kind_matches(KuafuCall* call, int32_t index, int32_t matches, const char* want);
+void kuafu_call_return(KuafuCall* call, KuafuTensor* tensor); /* adds a result; raises */
+void kuafu_call_fail(KuafuCall* call, int32_t status, const char* text);
 
 /* void kuafu_entry(KuafuCall* call); is defined by the candidate's object file. */
 

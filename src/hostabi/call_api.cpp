@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors of a candidate's host code and the protocol of its entry function (kuafu/tensor_abi.h).
+// They are here and not in the candidate's headers because every candidate would compile them.
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+
+#include "hostabi/api_macros.h"
+#include "kuafu/tensor_abi.h"
+
+namespace {
+
+const char* KindName(int kind) {
+  static const char* const names[] = {
+      "none",      "a tensor",           "an integer",       "a real number",
+      "a boolean", "a list of integers", "a list of tensors"};
+  return kind >= 0 && kind < 7 ? names[kind] : "an unknown kind";
+}
+
+}  // namespace
+
+KUAFU_EXPORT void kuafu_raise(const char* a, const char* b, const char* c, const char* d) {
+  throw std::runtime_error(std::string(a) + b + c + d);
+}
+
+KUAFU_EXPORT void kuafu_raise_numbers(const char* a, int64_t i, const char* b, int64_t n,
+                                      const char* c) {
+  throw std::runtime_error(a + std::to_string(i) + b + std::to_string(n) + c);
+}
+
+KUAFU_EXPORT int64_t kuafu_tensor_size(const KuafuTensor* tensor, int64_t dimension) {
+  const int64_t n = kuafu_tensor_ndim(tensor);
+  if (n < 0) kuafu_raise(kuafu_tensor_error(), "", "", "");
+  if (dimension < -n || dimension >= n) {
+    kuafu_raise_numbers("dimension ", dimension, " is out of range for a tensor of ", n,
+                        " dimensions");
+  }
+  return kuafu_tensor_sizes(tensor)[dimension < 0 ? dimension + n : dimension];
+}
+
+KUAFU_EXPORT void kuafu_call_fail(KuafuCall* call, int32_t status, const char* text) {
+  call->status = status;
+  call->result_count = 0;
+  if (call->error == nullptr || call->error_capacity < 1) return;
+  std::snprintf(call->error, static_cast<size_t>(call->error_capacity), "%s", text);
+}
+
+KUAFU_EXPORT int32_t kuafu_call_count_matches(KuafuCall* call, int32_t parameters) {
+  if (call->argument_count == parameters) return 1;
+  const std::string text = "the entry function takes " + std::to_string(parameters) +
+                           " parameters but " + std::to_string(call->argument_count) +
+                           " values are passed";
+  kuafu_call_fail(call, KUAFU_CALL_MISMATCH, text.c_str());
+  return 0;
+}
+
+KUAFU_EXPORT int32_t kuafu_call_kind_matches(KuafuCall* call, int32_t index, int32_t matches,
+                                             const char* want) {
+  if (matches != 0) return 1;
+  const std::string text = "parameter " + std::to_string(index) + " of the entry function wants " +
+                           want + " but " + KindName(call->arguments[index].kind) + " is passed";
+  kuafu_call_fail(call, KUAFU_CALL_MISMATCH, text.c_str());
+  return 0;
+}
+
+KUAFU_EXPORT void kuafu_call_return(KuafuCall* call, KuafuTensor* tensor) {
+  if (tensor == nullptr) kuafu_raise("the entry function returned an undefined tensor", "", "", "");
+  if (call->result_count >= call->result_capacity) {
+    kuafu_raise_numbers("the entry function returned more than ", call->result_capacity,
+                        " tensors, namely ", call->result_count + 1, "");
+  }
+  call->results[call->result_count++] = kuafu_tensor_retain(tensor);
+}
