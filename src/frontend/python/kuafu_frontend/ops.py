@@ -163,16 +163,21 @@ def squares(name, func, args):
         return func(a * a, w * w, None, *args[3:])
     at = CONTRACTIONS[name]
     a, b = args[at], args[at + 1]
-    a, b = (a * a.conj()).real, (b * b.conj()).real
+    a, b = _square(a), _square(b)
     if name == "addbmm":
         return torch.bmm(a, b).sum(0)
     plain = {"addmm": torch.mm, "baddbmm": torch.bmm, "addmv": torch.mv, "addr": torch.outer}
     return plain.get(name, func)(a, b)
 
 
+def _square(x):
+    """|x|^2, without conj(): that is lazy, and within a dispatch nobody resolves it."""
+    return x.abs() ** 2
+
+
 def _mean_square(x, out):
     """Mean of x^2 over what was reduced, broadcastable to `out`; the overall mean otherwise."""
-    return (x * x.conj()).real.mean()
+    return _square(x).mean()
 
 
 def serial(k, y, r):

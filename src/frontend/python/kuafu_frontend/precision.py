@@ -189,16 +189,18 @@ class Run64(TorchDispatchMode):
         for tensor, sigma in zip(outs, sigmas):
             if sigma is None or tensor.numel() == 0:
                 continue
-            # Signs rather than normal numbers: the size of the noise is then never small by chance.
-            signs = self.signs(tensor.shape)
+            draw = self.draw(tensor.shape)
             if tensor.is_complex():
-                signs = torch.complex(signs, self.signs(tensor.shape))
+                draw = torch.complex(draw, self.draw(tensor.shape))
             sigma = sigma.nan_to_num(0.0, 0.0, 0.0) if isinstance(sigma, torch.Tensor) else sigma
             # Subnormal results round to a fixed step, however small they are.
-            tensor.add_((sigma + SUBNORMAL_STEP) * signs)
+            tensor.add_((sigma + SUBNORMAL_STEP) * draw)
 
-    def signs(self, shape):
-        return torch.randint(0, 2, shape, generator=self.noise).mul_(2).sub_(1).double()
+    def draw(self, shape):
+        """From -1.5 to -0.5 and from 0.5 to 1.5: never small by chance, and two draws are never
+        equal, so that what depends on the difference of two values is disturbed as well."""
+        uniform = torch.rand(shape, generator=self.noise, dtype=torch.float64).mul_(2).sub_(1)
+        return uniform + uniform.sign() * 0.5
 
     def record(self, func, name, args, kwargs, outs):
         if len(self.operations) >= OPS_MAX:

@@ -8,9 +8,11 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import numpy  # noqa: E402
+import torch  # noqa: E402
 
 from files_test import make  # noqa: E402
 from kuafu_frontend.errors import BadFile  # noqa: E402
+from kuafu_frontend.precision import Run64  # noqa: E402
 
 HEAD = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
 
@@ -139,6 +141,15 @@ class Plans(unittest.TestCase):
         document, _ = make(text("self.l(x)", "[torch.randn(2, steps, 6)]", "steps = 5\n",
                                 "self.l = nn.LSTM(6, 4, batch_first=True)"))
         self.assertEqual([o["name"] for o in document["task"]["outputs"]], ["y0", "y1_0", "y1_1"])
+
+    def test_noise_reaches_complex_operations(self):
+        x, y = torch.randn(2, 20, 20, dtype=torch.float64)
+        for forward in (lambda: torch.fft.fft(torch.complex(x, y)),
+                        lambda: torch.complex(x, y) @ torch.complex(y, x)):
+            with Run64(noise_seed=1, watch=False):
+                noisy = forward()
+            error = (torch.view_as_real(noisy) - torch.view_as_real(forward())).abs()
+            self.assertGreater(error.min(), 2.0 ** -24)
 
     def test_trace_is_flat_and_knows_reduction_lengths(self):
         document, _ = make(text("torch.softmax(x @ rest[0], -1)",
