@@ -18,8 +18,8 @@ from . import loader, ops
 from .errors import BadFile
 from .precision import Half, Run64
 
-# The deviation is estimated, and where it is by chance too small a correct kernel fails: of two runs
-# one value in thirty had less than a fifth of its deviation, of eight one in ten thousand.
+# The deviation is estimated, and where it is by chance too small a correct kernel fails: one value
+# in thirty lies beyond five of those from two runs, one in a thousand beyond those from eight.
 NOISE_RUNS = 8
 # How many of the noise's own deviations a candidate may be off: a plan has thousands of values, and
 # a correct kernel must not fail at any of them.
