@@ -90,13 +90,6 @@ class Server {
 
   // What most candidates need; parsed while the peer prepares its first request.
   Status WarmUp() {
-    // Binds the libraries' symbols and fills LLVM's tables, for all processes to come.
-    klang::CompileRequest request;
-    request.source =
-        "__attribute__((global)) void k(float* x) { x[0] = 1; }\nint f() { return 1; }\n";
-    request.include_dir = "/nonexistent";
-    const Result<klang::CompileResult> compiled = klang::Compile(request);
-    if (!compiled.ok()) return compiled.error();
     for (const klang::Half half : {klang::Half::kDevice, klang::Half::kHost})
       KUAFU_TRY_STATUS(Find(half, {}).Start());
     return OkStatus();

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "cli/compiler_headers.h"
 #include "os/sandbox.h"
 
 namespace kuafu::cli {
@@ -128,7 +129,7 @@ class WorkerProcess {
 
  private:
   Status ParseHeaders() {
-    KUAFU_TRY(parsed_, klang::PrecompileHeaders(half_, set_));
+    KUAFU_TRY(parsed_, HeadersFromCache(half_, set_));
     headers_ = parsed_;
     KUAFU_TRY(const os::UniqueFd fd, MemfdWith("kuafu-headers", headers_));
     const int fds[] = {fd.get()};

@@ -6,6 +6,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/Path.h>
 
+#include "base/hash.h"
 #include "klang/entry.h"
 #include "klang/klang.h"
 #include "klang/parse.h"
@@ -144,6 +145,20 @@ Result<std::vector<uint8_t>> PrecompileHeaders(Half half, const HeaderSet& set) 
   return Error{Code::kInternal,
                "the dialect headers do not compile: " +
                    (diagnostics.empty() ? "no message" : diagnostics[0].ToString())};
+}
+
+std::string HeadersName(Half half, const HeaderSet& set) {
+  return HashHex(DescribeHeaders(InputFor(half, set)));
+}
+
+bool HeadersAreCurrent(Half half, const HeaderSet& set, std::span<const uint8_t> headers) {
+  ParseInput input = InputFor(half, set);
+  input.file = "empty.cu";
+  input.headers = headers;
+  input.check_headers = true;
+  llvm::LLVMContext context;
+  std::vector<Diagnostic> diagnostics;
+  return ParseHalf(input, &context, &diagnostics) != nullptr;
 }
 
 Result<HalfResult> CompileHalf(Half half, const CompileRequest& original,

@@ -71,8 +71,12 @@ HeaderSet HeadersFor(const CompileRequest& request);
 enum class Half : uint8_t { kDevice, kHost };
 
 // The headers of `set` as clang's precompiled header, 10 MiB. Parsing them is nearly all the work
-// in compiling a kernel, so a server does it once. Good for this build of Kuafu alone.
+// in compiling a kernel, so a server does it once.
 Result<std::vector<uint8_t>> PrecompileHeaders(Half half, const HeaderSet& set);
+// A file name for them: other options, another clang, other headers in the set give another name.
+std::string HeadersName(Half half, const HeaderSet& set);
+// Whether what was kept under that name still stands for the header files as they are now.
+bool HeadersAreCurrent(Half half, const HeaderSet& set, std::span<const uint8_t> headers);
 
 struct HalfResult {
   bool ok = false;

@@ -8,6 +8,7 @@
 
 #include "isa/isa.h"
 #include "klang/entry.h"
+#include "os/file.h"
 
 namespace kuafu::klang {
 namespace {
@@ -263,6 +264,28 @@ TEST(KlangTest, PrecompiledHeadersChangeNothing) {
         EXPECT_EQ(a.value().diagnostics[i].ToString(), b.value().diagnostics[i].ToString());
     }
   }
+}
+
+// They are kept on disk, while a header may be edited at any time.
+TEST(KlangTest, PrecompiledHeadersKnowThatAFileHasChanged) {
+  Result<os::TempDir> dir = os::TempDir::Create("headers");
+  ASSERT_TRUE(dir.ok());
+  ASSERT_TRUE(os::MakeDirs(dir.value().File("kuafu")).ok());
+  const std::string prelude = dir.value().File("kuafu/prelude.h");
+  HeaderSet set;
+  set.torch = false;
+  set.include_dir = dir.value().path();
+  ASSERT_TRUE(os::WriteFileAtomic(prelude, "inline int one() { return 1; }\n").ok());
+  const Result<std::vector<uint8_t>> headers = PrecompileHeaders(Half::kHost, set);
+  ASSERT_TRUE(headers.ok()) << headers.error().ToString();
+  EXPECT_TRUE(HeadersAreCurrent(Half::kHost, set, headers.value()));
+  ASSERT_TRUE(os::WriteFileAtomic(prelude, "inline int one() { return 1; }  // longer\n").ok());
+  EXPECT_FALSE(HeadersAreCurrent(Half::kHost, set, headers.value()));
+  std::vector<uint8_t> damaged(headers.value().begin(), headers.value().begin() + 100);
+  EXPECT_FALSE(HeadersAreCurrent(Half::kHost, set, damaged));
+  HeaderSet other = set;
+  other.dialect = Dialect::kMusa;
+  EXPECT_NE(HeadersName(Half::kHost, set), HeadersName(Half::kHost, other));
 }
 
 // Clang's search for a missing header looks up the file that asks for it.

@@ -13,6 +13,7 @@
 
 #include <clang/Basic/Diagnostic.h>
 #include <clang/Basic/SourceManager.h>
+#include <clang/Basic/Version.h>
 #include <clang/CodeGen/CodeGenAction.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
@@ -313,15 +314,27 @@ std::unique_ptr<llvm::Module> ParseHalf(const ParseInput& input, llvm::LLVMConte
   clang::CompilerInstance compiler;
   Collector collector(input, diagnostics);
   const bool precompiled = !input.headers.empty();
-  if (!Prepare(input,
-               {precompiled ? "-include-pch" : "-include",
-                std::string(precompiled ? kHeadersPath : kStubPath), "-emit-llvm-only",
-                "-main-file-name", input.file, "-x", "cuda", std::string(kSourceDir) + input.file},
-               &collector, &compiler))
-    return nullptr;
+  std::vector<std::string> more = {precompiled ? "-include-pch" : "-include",
+                                   std::string(precompiled ? kHeadersPath : kStubPath),
+                                   "-emit-llvm-only",
+                                   "-main-file-name",
+                                   input.file,
+                                   "-x",
+                                   "cuda",
+                                   std::string(kSourceDir) + input.file};
+  // All our headers are system headers to clang, which it trusts otherwise.
+  if (input.check_headers) more.insert(more.begin(), "-fmodules-validate-system-headers");
+  if (!Prepare(input, more, &collector, &compiler)) return nullptr;
   clang::EmitLLVMOnlyAction action(context);
   if (!compiler.ExecuteAction(action) || collector.getNumErrors() != 0) return nullptr;
   return action.takeModule();
+}
+
+std::string DescribeHeaders(const ParseInput& input) {
+  const bool device = input.half == Half::kDevice;
+  std::string text = clang::getClangFullVersion() + "\n" + StubText(device, input.set, input.paths);
+  for (const std::string& a : Arguments(device, input.set, input.paths)) text += "\n" + a;
+  return text;
 }
 
 std::vector<uint8_t> Precompile(const ParseInput& input, std::vector<Diagnostic>* diagnostics) {

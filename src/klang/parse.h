@@ -36,11 +36,15 @@ struct ParseInput {
   std::string file;  // relative
   std::string text;
   std::span<const uint8_t> headers;  // precompiled; empty = parsed
+  bool check_headers = false;        // an error when a file that went into them has changed
 };
 
 // nullptr: clang reported errors. `context` owns what the module uses.
 std::unique_ptr<llvm::Module> ParseHalf(const ParseInput& input, llvm::LLVMContext* context,
                                         std::vector<Diagnostic>* diagnostics);
+
+// Everything that goes into Precompile except for the content of files.
+std::string DescribeHeaders(const ParseInput& input);
 
 // Empty: clang reported errors. Of `input`, the source is not used.
 std::vector<uint8_t> Precompile(const ParseInput& input, std::vector<Diagnostic>* diagnostics);
