@@ -48,10 +48,14 @@ SMALL = {
 }
 QUICK = ["odd", "prime", "tile", "one"]
 FULL = ["odd", "prime", "tile", "one", "tile+1", "tile-1", "warp+1", "wide", "tall", "empty",
-        "deep", "many"]
+        "deep", "many", "large"]
 # Dimensions before the last, however small their nominal size: an index of eight bits shows beyond
 # 127 only.
 LARGER_THAN_NOMINAL = ("deep", "many")
+LARGER_BYTES, LARGER_FLOPS = 4 << 20, 100_000_000
+# Of inputs and results together, where the operation costs no more than that: kernels limit their
+# grid, mostly to 1024 blocks of 256 threads, and the loop over the rest runs beyond it only.
+LARGE_BYTES, LARGE_FLOPS = 2_500_000, 20_000_000
 
 
 class Slot:
@@ -235,8 +239,26 @@ class Sizes:
                  and not any(word in s.name.lower() for word in NOT_SIZES)]
         return inner, outer
 
+    def large(self, nominal):
+        """The odd sizes with the outermost dimension stretched; [] where that costs too much."""
+        for values in self.candidates("odd", nominal):
+            outermost = max((s for s in self.slots if s.name in values and s.of_input),
+                            key=lambda s: s.position or 0)
+            cost = self.measure(values)
+            if cost is None or not cost.bytes:
+                continue
+            size = values[outermost.name]
+            values = dict(values)
+            values[outermost.name] = int(size * LARGE_BYTES / cost.bytes) | 1
+            if values[outermost.name] > size and self.costs_at_most(values, 2 * LARGE_BYTES,
+                                                                    LARGE_FLOPS):
+                return [values]
+        return []
+
     def candidates(self, label, nominal):
         """Assignments to try for a label, most thorough first."""
+        if label == "large":
+            return self.large(nominal)
         inner, outer = self.varied()
         rank = self.rank_max()
         table = PLANS_DEEP if rank >= 3 else PLANS if rank == 2 else PLANS_FLAT
@@ -266,7 +288,14 @@ class Sizes:
                 values.update({s.name: 0 for s in group})
             if values != nominal and values not in found:
                 found.append(values)
+        if label in LARGER_THAN_NOMINAL:
+            found = [v for v in found if self.costs_at_most(v, LARGER_BYTES, LARGER_FLOPS)]
         return found
+
+    def costs_at_most(self, values, size, flops):
+        cost = self.measure(values)
+        return cost is not None and cost.bytes <= size and (
+            cost.flops is None or cost.flops <= flops)
 
 
 class Cost:

@@ -142,6 +142,18 @@ class Plans(unittest.TestCase):
                                 "self.l = nn.LSTM(6, 4, batch_first=True)"))
         self.assertEqual([o["name"] for o in document["task"]["outputs"]], ["y0", "y1_0", "y1_1"])
 
+    def test_full_plan_goes_beyond_the_usual_limit_of_a_grid(self):
+        document, _ = make(text("torch.relu(x)", "[torch.randn(rows, n)]", "rows, n = 8, 40\n"),
+                           "full")
+        shape = trial(document, "large")["arguments"][0]["shape"]
+        self.assertGreater(shape[0] * shape[1], 1024 * 256)
+
+    def test_larger_shapes_do_not_multiply(self):
+        document, _ = make(text("x * 2", "[torch.randn(a, b, c, d, e)]",
+                                "a, b, c, d, e = 2, 3, 4, 5, 6\n"), "full")
+        for t in document["trials"]:
+            self.assertLess(numpy.prod(t["arguments"][0]["shape"]), 1 << 20, t["shape_label"])
+
     def test_noise_reaches_complex_operations(self):
         x, y = torch.randn(2, 20, 20, dtype=torch.float64)
         for forward in (lambda: torch.fft.fft(torch.complex(x, y)),
