@@ -8,7 +8,7 @@ import traceback
 
 import torch
 
-from . import jail, loader, shims, trials
+from . import devices, jail, loader, shims, trials
 from .errors import BadFile, is_memory
 
 ALIGNMENT = 256
@@ -18,6 +18,7 @@ ARENA_BYTES_MAX = 1 << 30
 def warm_up():
     """Work that every fork would otherwise repeat."""
     shims.install()
+    devices.install()
     request = {"source": _SAMPLE, "name": "warm_up.py", "plan": "quick", "seed": "1",
                "nominal_only": False, "source_hash": ""}
     trials.Maker(request, (Arena(), Arena()), loader.Stage()).make()

@@ -54,5 +54,6 @@ def explain(error, doing, file_name):
     if isinstance(error, RecursionError):
         return BadFile(f"{doing}: {place}recursion without end")
     if "CUDA" in text or "NVIDIA" in text:
-        text += "; a reference runs on the CPU: drop .cuda() and device arguments"
+        text += ("; a reference runs on the CPU, where only .cuda(), .to() and device arguments "
+                 "are followed")
     return BadFile(f"{doing}: {place}{type(error).__name__}: {text}")

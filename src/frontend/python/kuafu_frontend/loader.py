@@ -11,7 +11,7 @@ import types
 
 import torch
 
-from . import errors
+from . import devices, errors
 from .errors import BadFile
 
 MODULE_NAME = "reference"
@@ -43,7 +43,8 @@ class Source:
     def guarded(self, stage, doing, call):
         self.stage.report(stage)
         try:
-            return call()
+            with devices.OnCpu():
+                return call()
         except BaseException as error:  # exit and interrupts too: the file may raise anything
             raise errors.explain(error, doing, self.name) from error
 

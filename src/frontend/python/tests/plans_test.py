@@ -129,6 +129,14 @@ class Plans(unittest.TestCase):
                                 "n = 12\n"))
         self.assertEqual(document["trials"][0]["outputs"][0]["dtype"], "f16")
 
+    def test_reference_that_names_a_gpu_runs_on_the_cpu(self):
+        forward = ("self.w.cuda() + x.to('cuda', non_blocking=True) + torch.ones("
+                   "x.shape[1], device='musa').to(device=torch.device('cuda:0'))")
+        document, _ = make(text(
+            forward, "[torch.randn(4, n, device='cuda')]", "n = 24\ntorch.cuda.manual_seed(1)\n",
+            "self.w = nn.Parameter(torch.ones(n, device='cuda')); self.cuda().to('cuda:0')"))
+        self.assertEqual(document["trials"][0]["outputs"][0]["shape"], [4, 24])
+
     def test_newer_functions(self):
         document, _ = make(text("F.scaled_dot_product_attention(x, x, x, is_causal=True)",
                                 "[torch.randn(2, 2, n, 16)]", "n = 24\n"))
