@@ -26,7 +26,7 @@ struct KuafuTensor {
   int64_t count = 0;
   int64_t references = 1;
 
-  uint8_t* first() const;
+  uint8_t* first() const;  // nullptr without elements: the offset may lie outside the storage
 };
 
 namespace kuafu::hostabi {
@@ -88,6 +88,8 @@ Result<Extent> Measure(const TensorLayout& layout) {
                                           " dimensions, with a stride for each, are possible"};
   }
   Extent extent{.count = 1};
+  // What count would be without sizes of 0: row-major strides are products of the others.
+  int64_t step_max = 1;
   int64_t last = layout.offset;
   bool overflow = layout.offset < 0;
   for (size_t i = 0; i < layout.sizes.size(); ++i) {
@@ -97,8 +99,7 @@ Result<Extent> Measure(const TensorLayout& layout) {
                    what + " and strides " + ListText(layout.strides) + ": neither may be negative"};
     }
     int64_t reach = 0;
-    overflow |= __builtin_mul_overflow(std::max<int64_t>(size, 1),
-                                       std::max<int64_t>(extent.count, 1), &reach);
+    overflow |= __builtin_mul_overflow(std::max<int64_t>(size, 1), step_max, &step_max);
     if (!overflow) extent.count *= size;
     overflow |= size > 1 && (__builtin_mul_overflow(size - 1, stride, &reach) ||
                              __builtin_add_overflow(last, reach, &last));
@@ -174,9 +175,12 @@ void ForEach(const TensorLayout& layout, int64_t count, Visit visit) {
   for (int64_t i = 0; i < count; ++i) {
     visit(i, at);
     for (size_t d = dims; d-- > 0;) {
-      at += layout.strides[d];
-      if (++index[d] < layout.sizes[d]) break;
-      at -= layout.strides[d] * layout.sizes[d];
+      // Only steps between elements that there are: a dimension of one may have any stride.
+      if (++index[d] < layout.sizes[d]) {
+        at += layout.strides[d];
+        break;
+      }
+      at -= layout.strides[d] * (layout.sizes[d] - 1);
       index[d] = 0;
     }
   }
@@ -445,7 +449,7 @@ Gathered Gather(Session& session, const KuafuTensor* tensor, std::span<uint8_t> 
 }  // namespace kuafu::hostabi
 
 uint8_t* KuafuTensor::first() const {
-  if (storage->base == nullptr) return nullptr;
+  if (storage->base == nullptr || count == 0) return nullptr;
   return static_cast<uint8_t*>(storage->base) +
          layout.offset * kuafu::hostabi::ElementSize(layout.dtype);
 }

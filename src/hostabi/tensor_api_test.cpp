@@ -85,11 +85,29 @@ TEST_F(TensorApi, EmptyTensorHasNoAddress) {
   kuafu_tensor_release(t);
 }
 
+TEST_F(TensorApi, StridesAndOffsetsThatReachNoElement) {
+  KuafuTensor* t = Iota({4});
+  const int64_t far = INT64_MAX / 8;
+  const int64_t none = 0;
+  KuafuTensor* empty = kuafu_tensor_as_strided(t, 1, &none, &far, far);
+  ASSERT_NE(empty, nullptr) << kuafu_tensor_error();
+  EXPECT_EQ(kuafu_tensor_data(empty), nullptr);
+  const int64_t sizes[] = {1, 2, 1}, strides[] = {INT64_MAX, 2, INT64_MAX};
+  KuafuTensor* view = kuafu_tensor_as_strided(t, 3, sizes, strides, 1);
+  ASSERT_NE(view, nullptr) << kuafu_tensor_error();
+  KuafuTensor* copy = kuafu_tensor_contiguous(view);
+  ASSERT_NE(copy, nullptr);
+  EXPECT_EQ(Data(copy)[0], 1);
+  EXPECT_EQ(Data(copy)[1], 3);
+  for (KuafuTensor* tensor : {t, empty, view, copy}) kuafu_tensor_release(tensor);
+}
+
 TEST_F(TensorApi, BadSizesAreRefused) {
   EXPECT_EQ(New({-1}), nullptr);
   EXPECT_NE(std::string(kuafu_tensor_error()).find("negative"), std::string::npos);
   EXPECT_EQ(New({int64_t{1} << 40, int64_t{1} << 40}), nullptr);
   EXPECT_EQ(New({0, int64_t{1} << 62, 4}), nullptr);
+  EXPECT_EQ(New({3, int64_t{1} << 62, 0, 2}), nullptr);
   EXPECT_EQ(New({INT64_MAX}), nullptr);
   EXPECT_EQ(New({1 << 20}), nullptr);  // 4 MiB of 1 MiB
   EXPECT_NE(std::string(kuafu_tensor_error()).find("device memory"), std::string::npos);
