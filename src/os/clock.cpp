@@ -30,8 +30,9 @@ class RealClock : public Clock {
 }  // namespace
 
 Clock& SystemClock() {
-  static RealClock clock;
-  return clock;
+  // Never destroyed: objects that end with the process still wait for their children.
+  static RealClock* clock = new RealClock;
+  return *clock;
 }
 
 Deadline Deadline::After(const Clock& clock, int64_t ns) {

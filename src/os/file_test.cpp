@@ -4,8 +4,10 @@
 #include "os/file.h"
 
 #include <gtest/gtest.h>
+
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cstdlib>
 
 #include "os/clock.h"
 
@@ -97,6 +99,22 @@ TEST(Clock, DeadlineFollowsItsClock) {
   EXPECT_EQ(Deadline::Infinite().PollTimeoutMs(), -1);
   EXPECT_FALSE(Deadline::After(clock, INT64_MAX).Expired());
   EXPECT_EQ(FormatWallTime(1'700'000'000 * kNsPerSecond), "2023-11-14T22:13:20Z");
+}
+
+struct WaitsAtTheEnd {
+  ~WaitsAtTheEnd() { static_cast<void>(Deadline::AfterMs(1).Expired()); }
+};
+
+TEST(Clock, OutlivesObjectsThatEndWithTheProcess) {
+  // A new process, in which the clock is asked for the first time after such an object exists.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        static WaitsAtTheEnd waits;
+        static_cast<void>(SystemClock().NowNs());
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
