@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "os/thread_pool.h"
 
 namespace kuafu::trace {
 namespace {
@@ -43,6 +44,21 @@ TEST(Span, WrittenAsCompleteEvents) {
   EXPECT_GE(events[0]["dur"].get<double>(), 0);
   EXPECT_EQ(events[1]["ts"], 5.0);
   EXPECT_EQ(events[1]["dur"], 2.5);
+}
+
+TEST(Span, SeveralThreadsLoseNone) {
+  constexpr int64_t kSpans = 300;
+  RecordSpans(true);
+  {
+    os::ThreadPool pool({.threads = 3, .queue_max = kSpans});
+    for (int64_t i = 0; i < kSpans; ++i) pool.Submit([] { Span span("threaded"); });
+  }
+  RecordSpans(false);
+  Result<Json> document = ParseJson(SpansAsJson());
+  ASSERT_TRUE(document.ok());
+  int64_t found = 0;
+  for (const Json& event : document.value()["traceEvents"]) found += event["name"] == "threaded";
+  EXPECT_EQ(found, kSpans);
 }
 
 TEST(Progress, LineFitsAndCounts) {

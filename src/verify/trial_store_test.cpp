@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goal: however many threads ask, a reference is run once for each seed, and what it gave or why it
+// was refused is the same for all of them. Method: a small module and real PyTorch; under the
+// thread sanitizer this is also where the store and its helper are watched.
+#include "verify/trial_store.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "os/file.h"
+#include "os/thread_pool.h"
+
+namespace kuafu::verify {
+namespace {
+
+constexpr int kThreads = 4;
+constexpr uint64_t kSeeds = 3;
+
+using Answer = Result<std::shared_ptr<const frontend::TrialSet>>;
+
+// Answer number i is for seed i % kSeeds + 1; a thread writes its own elements only.
+std::vector<Answer> AskFromThreads(TrialStore& store, const std::string& path) {
+  std::vector<Answer> answers(2 * kThreads * kSeeds, Error{Code::kInternal, "not asked"});
+  os::ThreadPool pool({.threads = kThreads, .queue_max = 64});
+  for (size_t i = 0; i < answers.size(); ++i) {
+    pool.Submit([&store, &path, &answers, i] {
+      answers[i] = store.Get(path, frontend::Plan::kQuick, true, i % kSeeds + 1);
+    });
+  }
+  pool.WaitIdle();
+  return answers;
+}
+
+TEST(TrialStore, ThreadsThatAskTogetherShareOneSet) {
+  os::TempDir dir = os::TempDir::Create("test").value();
+  const std::string path = dir.File("reference.py");
+  ASSERT_TRUE(os::WriteFileAtomic(path,
+                                  "import torch\n"
+                                  "class Model(torch.nn.Module):\n"
+                                  "    def forward(self, x):\n"
+                                  "        return x + 1\n"
+                                  "def get_inputs():\n"
+                                  "    return [torch.rand(4, 8)]\n"
+                                  "def get_init_inputs():\n"
+                                  "    return []\n")
+                  .ok());
+  auto store = TrialStore::Start("");
+  ASSERT_TRUE(store.ok()) << store.error().ToString();
+  const std::vector<Answer> answers = AskFromThreads(*store.value(), path);
+  for (size_t i = 0; i < answers.size(); ++i) {
+    ASSERT_TRUE(answers[i].ok()) << answers[i].error().ToString();
+    EXPECT_EQ(answers[i].value(), answers[i % kSeeds].value()) << i;
+  }
+  EXPECT_NE(answers[0].value(), answers[1].value());
+}
+
+TEST(TrialStore, ARefusalIsTheSameForAll) {
+  os::TempDir dir = os::TempDir::Create("test").value();
+  const std::string path = dir.File("reference.py");
+  ASSERT_TRUE(os::WriteFileAtomic(path, "Model = 3\n").ok());
+  auto store = TrialStore::Start("");
+  ASSERT_TRUE(store.ok()) << store.error().ToString();
+  for (const Answer& answer : AskFromThreads(*store.value(), path)) {
+    ASSERT_FALSE(answer.ok());
+    EXPECT_EQ(answer.error().code, Code::kInvalidInput) << answer.error().ToString();
+  }
+}
+
+}  // namespace
+}  // namespace kuafu::verify
