@@ -18,6 +18,27 @@ TEST(ThreadPool, RunsEveryTaskOnce) {
   EXPECT_EQ(sum, 500500);
 }
 
+// Each task waits for the others: also on a busy machine no thread can run them all, and what the
+// threads share is used by all of them at once, as the thread sanitizer needs it.
+TEST(ThreadPool, TasksRunAtTheSameTime) {
+  constexpr int kThreads = 3;
+  ThreadPool pool({.threads = kThreads, .queue_max = kThreads});
+  int finished = 0;
+  for (int round = 0; round < 20; ++round) {
+    std::latch all(kThreads);
+    std::atomic<int> count = 0;
+    for (int i = 0; i < kThreads; ++i) {
+      pool.Submit([&] {
+        all.arrive_and_wait();
+        ++count;
+      });
+    }
+    pool.WaitIdle();
+    finished += count;
+  }
+  EXPECT_EQ(finished, 20 * kThreads);
+}
+
 TEST(ThreadPool, FullQueueIsRefused) {
   std::latch started(1), release(1);
   ThreadPool pool({.threads = 1, .queue_max = 2});
