@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/compiler_headers.h"
 #include "cli/compiler_serve.h"
 #include "klang/klang.h"
 #include "os/file.h"
@@ -31,7 +32,10 @@ kuafu::Status Compile(char** argv) {
   request.dialect =
       std::string_view(argv[2]) == "musa" ? klang::Dialect::kMusa : klang::Dialect::kCuda;
   request.arch = static_cast<uint32_t>(ParseInt64(argv[3]).value_or(900));
-  KUAFU_TRY(const klang::CompileResult result, klang::Compile(request));
+  const klang::HeaderSet set = klang::HeadersFor(request);
+  KUAFU_TRY(const std::vector<uint8_t> device, cli::HeadersFromCache(klang::Half::kDevice, set));
+  KUAFU_TRY(const std::vector<uint8_t> host, cli::HeadersFromCache(klang::Half::kHost, set));
+  KUAFU_TRY(const klang::CompileResult result, klang::Compile(request, device, host));
   Json answer;
   answer["ok"] = result.ok;
   answer["entry"] = result.entry;

@@ -202,15 +202,17 @@ void AppendDiagnostics(std::vector<Diagnostic> more, std::vector<Diagnostic>* al
   }
 }
 
-Result<CompileResult> Compile(const CompileRequest& request) {
+Result<CompileResult> Compile(const CompileRequest& request,
+                              std::span<const uint8_t> device_headers,
+                              std::span<const uint8_t> host_headers) {
   CompileResult result;
-  KUAFU_TRY(HalfResult device, CompileHalf(Half::kDevice, request));
+  KUAFU_TRY(HalfResult device, CompileHalf(Half::kDevice, request, device_headers));
   result.ok = device.ok;
   result.device_ms = device.ms;
   result.diagnostics = std::move(device.diagnostics);
   result.device_module = std::move(device.bytes);
   if (!result.ok || !request.host) return result;
-  KUAFU_TRY(HalfResult host, CompileHalf(Half::kHost, request));
+  KUAFU_TRY(HalfResult host, CompileHalf(Half::kHost, request, host_headers));
   AppendDiagnostics(std::move(host.diagnostics), &result.diagnostics);
   result.ok = host.ok;
   result.host_ms = host.ms;

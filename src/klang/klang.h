@@ -95,7 +95,9 @@ void AppendDiagnostics(std::vector<Diagnostic> more, std::vector<Diagnostic>* al
 
 // Both halves, one after the other. An Error means that the request itself is unusable or that this
 // installation is broken; whatever is wrong with the source comes back in the diagnostics. Safe to
-// call from several threads.
-Result<CompileResult> Compile(const CompileRequest& request);
+// call from several threads. Headers as for CompileHalf.
+Result<CompileResult> Compile(const CompileRequest& request,
+                              std::span<const uint8_t> device_headers = {},
+                              std::span<const uint8_t> host_headers = {});
 
 }  // namespace kuafu::klang
