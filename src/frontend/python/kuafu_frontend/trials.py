@@ -8,8 +8,8 @@ spread over the shapes so that the small ones carry them:
   prime    as written; small
   tile     normal
   one      as written
-full: every shape as written, every class at the nominal and the odd shape, and views (transposed,
-sliced, expanded) at the odd shape.
+full: every shape as written, the large one with exact values; every class at the nominal and the
+odd shape, and views (transposed, sliced, expanded) at the odd shape.
 
 A class that the reference cannot stand is replaced by the next of its list, or dropped with a
 note."""
@@ -47,7 +47,9 @@ ALL_CLASSES = ["normal", "uniform", "large_mean", "negative_mean", "offset", "sm
 
 
 def full_plan():
-    plan = [("nominal", [WRITTEN])] + [(label, [WRITTEN]) for label in shapes.FULL]
+    # Of half a million terms a few may be missing within the tolerance, unless sums are exact.
+    plan = [("nominal", [WRITTEN])] + [
+        (label, ["zero_one", WRITTEN] if label == "large" else [WRITTEN]) for label in shapes.FULL]
     for label in ("nominal", "odd"):
         plan += [(label, [name]) for name in ALL_CLASSES]
     return plan + [(label, ["normal", WRITTEN]) for label in VIEWS]
