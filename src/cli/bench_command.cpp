@@ -94,7 +94,7 @@ ExitStatus BenchVerify(const BenchVerifyOptions& options) {
   Result<std::vector<verify::BatchItem>> items = Corpus();
   const int threads = options.threads > 0 ? options.threads : os::CpuCount();
   Result<std::unique_ptr<verify::Verifier>> verifier =
-      items.ok() ? StartVerifier(threads, true)
+      items.ok() ? StartVerifier(threads, true, /*keep_compiled=*/false)
                  : Result<std::unique_ptr<verify::Verifier>>(items.error());
   if (!verifier.ok()) {
     std::fprintf(stderr, "kuafu: %s\n", verifier.error().ToString().c_str());

@@ -108,8 +108,10 @@ Result<std::string> SiblingProgram(const char* name) {
   return path;
 }
 
-Result<std::unique_ptr<verify::Verifier>> StartVerifier(int compile_workers, bool cache) {
+Result<std::unique_ptr<verify::Verifier>> StartVerifier(int compile_workers, bool cache,
+                                                        bool keep_compiled) {
   verify::Options options;
+  if (!keep_compiled) options.compiled_kept = 0;
   KUAFU_TRY(options.compiler, SiblingProgram("kuafu-compiler"));
   KUAFU_TRY(options.runner, SiblingProgram("kuafu-runner"));
   options.compile_workers = compile_workers;

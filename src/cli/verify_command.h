@@ -10,7 +10,8 @@
 namespace kuafu::cli {
 
 // The verifier over the programs beside this one. `cache` keeps trial sets between runs.
-Result<std::unique_ptr<verify::Verifier>> StartVerifier(int compile_workers, bool cache);
+Result<std::unique_ptr<verify::Verifier>> StartVerifier(int compile_workers, bool cache,
+                                                        bool keep_compiled = true);
 
 Result<verify::Request> RequestFrom(const VerifyOptions& options);
 

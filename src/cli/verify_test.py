@@ -140,6 +140,21 @@ class Batch(unittest.TestCase):
             self.assertEqual({json.loads(line)["id"] for line in again[3:]},
                              {json.loads(line)["id"] for line in lines[2:]})
 
+    def test_a_source_that_comes_again_is_not_compiled_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "list.jsonl")
+            with open(path, "w", encoding="utf-8") as file:
+                for name in ("first", "again"):
+                    file.write(json.dumps({"id": name, "reference": example("softmax/ref.py"),
+                                           "kernel": example("softmax/softmax.cu"),
+                                           "seed": 7}) + "\n")
+            run = kuafu("verify", "--batch", path, "--threads=1")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            first, again = (json.loads(line)["verdict"] for line in run.stdout.splitlines())
+            self.assertGreater(first["compile_ms"], 0)
+            self.assertEqual(again["compile_ms"], 0)
+            self.assertEqual(first["gates"], again["gates"])
+
     def test_a_bad_list_names_its_line(self):
         with tempfile.TemporaryDirectory() as folder:
             listing = os.path.join(folder, "list")

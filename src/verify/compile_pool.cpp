@@ -2,6 +2,7 @@
 // Client side of the compile workers.
 #include "verify/compile_pool.h"
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "os/clock.h"
 #include "os/memfd.h"
@@ -39,8 +40,10 @@ Status CompilePool::Launch(const std::string& compiler, Worker& worker) {
   return OkStatus();
 }
 
-Result<std::unique_ptr<CompilePool>> CompilePool::Start(const std::string& compiler, int workers) {
+Result<std::unique_ptr<CompilePool>> CompilePool::Start(const std::string& compiler, int workers,
+                                                        size_t kept) {
   auto pool = std::make_unique<CompilePool>();
+  pool->kept_max_ = kept;
   pool->compiler_ = compiler;
   for (int i = 0; i < workers; ++i) {
     auto worker = std::make_unique<Worker>();
@@ -50,7 +53,36 @@ Result<std::unique_ptr<CompilePool>> CompilePool::Start(const std::string& compi
   return pool;
 }
 
+std::optional<Compiled> CompilePool::Find(const std::string& key) {
+  std::lock_guard lock(mutex_);
+  for (auto at = kept_.begin(); at != kept_.end(); ++at) {
+    if (at->key != key) continue;
+    kept_.splice(kept_.begin(), kept_, at);
+    return at->compiled;
+  }
+  return std::nullopt;
+}
+
+void CompilePool::Keep(const std::string& key, const Compiled& compiled) {
+  std::lock_guard lock(mutex_);
+  kept_.push_front({key, compiled});
+  if (kept_.size() > kept_max_) kept_.pop_back();
+}
+
 Result<Compiled> CompilePool::Compile(const CompileJob& job) {
+  // The compiler itself is the same for as long as the pool lives.
+  const std::string key =
+      Hasher().Add(job.source).Add(job.file).Add(job.musa ? 1 : 0).Add(job.arch).Hex();
+  if (std::optional<Compiled> kept = Find(key)) {
+    kept->ms = 0;
+    return *std::move(kept);
+  }
+  Result<Compiled> result = CompileAnew(job);
+  if (kept_max_ > 0 && result.ok() && result.value().lasting) Keep(key, result.value());
+  return result;
+}
+
+Result<Compiled> CompilePool::CompileAnew(const CompileJob& job) {
   std::unique_ptr<Worker> worker;
   {
     std::unique_lock lock(mutex_);
@@ -96,6 +128,7 @@ Result<Compiled> CompilePool::CompileOn(Worker& worker, const CompileJob& job) {
   Compiled compiled;
   KUAFU_TRY(compiled.ok, JsonBool(reply, "ok"));
   if (!compiled.ok) {
+    compiled.lasting = JsonFind(reply, "diagnostics") != nullptr;
     if (JsonFind(reply, "crash") != nullptr) {
       KUAFU_TRY(const std::string crash, JsonString(reply, "crash"));
       compiled.message = "the compiler crashed on this source (" + crash + ")";
@@ -123,8 +156,8 @@ Result<Compiled> CompilePool::CompileOn(Worker& worker, const CompileJob& job) {
                                  " bytes, more than " + std::to_string(kModuleBytesMax)};
     }
   }
-  compiled.module = std::move(frame.fds[0]);
-  compiled.shared_object = std::move(frame.fds[1]);
+  compiled.module = std::make_shared<os::UniqueFd>(std::move(frame.fds[0]));
+  compiled.shared_object = std::make_shared<os::UniqueFd>(std::move(frame.fds[1]));
   return compiled;
 }
 

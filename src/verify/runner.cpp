@@ -202,7 +202,7 @@ Result<RunResult> RunTrials(const RunPlan& plan, const Compiled& compiled,
                                             .limits = {.cpu_seconds = plan.timeout_ms / 1000 + 2,
                                                        .file_bytes = kOutputBytesMax}}));
   pair.theirs.Reset();
-  const int fds[] = {compiled.module.get(), compiled.shared_object.get(), set.inputs.get()};
+  const int fds[] = {compiled.module->get(), compiled.shared_object->get(), set.inputs.get()};
   RunResult result;
   // A runner that is gone before it has read its request is told from its exit status below.
   const Status sent = pair.ours.Send(DumpJson(RequestJson(plan, bindings, set)), fds,

@@ -247,7 +247,8 @@ Result<std::unique_ptr<Verifier>> Verifier::Start(const Options& options) {
   impl->options = options;
   // The helper first: importing PyTorch takes longest, and it goes on while sources compile.
   KUAFU_TRY(impl->trials, TrialStore::Start(options.cache_dir));
-  KUAFU_TRY(impl->compilers, CompilePool::Start(options.compiler, options.compile_workers));
+  KUAFU_TRY(impl->compilers,
+            CompilePool::Start(options.compiler, options.compile_workers, options.compiled_kept));
   return std::unique_ptr<Verifier>(new Verifier(std::move(impl)));
 }
 

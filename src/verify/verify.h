@@ -25,7 +25,8 @@ struct Options {
   std::string compiler;  // path of kuafu-compiler
   std::string runner;    // path of kuafu-runner
   int compile_workers = 1;
-  std::string cache_dir;  // of trial sets; empty = none
+  size_t compiled_kept = 64;  // results of compilations, for candidates that come again; 0 = none
+  std::string cache_dir;      // of trial sets; empty = none
 };
 
 struct Request {
