@@ -76,7 +76,7 @@ uint32_t BlockRun::ProvenanceOfAddress(uint64_t address) const {
   if (address >= shared && address < shared + launch_.shared_bytes + 64) {
     for (size_t i = 0; i < launch_.shared.size(); ++i) {
       const SharedSlot& slot = launch_.shared[i];
-      if (slot.offset == UINT32_MAX) continue;
+      if (slot.offset == SharedSlot::kAbsent) continue;
       if (address - shared >= slot.offset && address - shared <= slot.offset + slot.bytes) {
         return isa::kProvShared | static_cast<uint32_t>(i);
       }

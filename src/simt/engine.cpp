@@ -349,8 +349,9 @@ void BlockRun::RunSplit(Split* s, uint64_t limit) {
         break;
       }
       case Op::kSharedAddr: {
+        const SharedSlot& slot = launch_.shared[static_cast<size_t>(d.inst.imm)];
         uint64_t v = reinterpret_cast<uint64_t>(shared_) +
-                     launch_.shared[static_cast<size_t>(d.inst.imm)].offset;
+                     (slot.offset == SharedSlot::kAbsent ? 0 : slot.offset);
         WriteUniformOr(d, *s, &v);
         break;
       }

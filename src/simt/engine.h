@@ -92,7 +92,8 @@ struct Mask128 {
 };
 
 struct SharedSlot {
-  uint32_t offset = 0, bytes = 0;
+  static constexpr uint32_t kAbsent = UINT32_MAX;  // a variable of other kernels
+  uint32_t offset = kAbsent, bytes = 0;
 };
 
 class BlockRun;

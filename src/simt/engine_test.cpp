@@ -418,6 +418,26 @@ TEST_F(Engine, GlobalsAreInitialisedAndRelocated) {
   EXPECT_EQ(p[3], 7);
 }
 
+// The address of a shared variable, kept in memory, belongs to that variable and not to one of
+// another kernel that would lie at the same place.
+TEST_F(Engine, SharedAddressInMemoryIsNotOfAnotherKernel) {
+  Builder b;
+  b.module().shared.push_back({.name = "raw", .bytes = 0, .align = 16, .dynamic = true});
+  b.module().shared.push_back({.name = "cells", .bytes = 16, .align = 4, .dynamic = false});
+  b.fn().shared = {1};
+  auto out = b.Pointer("out");
+  Reg a = b.New(Type::kI64, true);
+  b.Emit(Op::kSharedAddr, Type::kI64, a, isa::kNoReg, isa::kNoReg, isa::kNoReg, isa::kNoReg, 1);
+  Reg p = b.New(Type::kI32, true);
+  b.Emit(Op::kProvOf, Type::kI32, p, a);
+  b.Store(Type::kI32, {a, p}, b.Tid(), b.Tid());
+  b.Store(Type::kI32, out, b.Tid(), b.Load(Type::kI32, {a, p}, b.Tid()));
+  b.Ret();
+  int32_t* q = Make<int32_t>(4);
+  Go(b, {1}, {4}, Args().P(q));
+  EXPECT_EQ(q[3], 3);
+}
+
 TEST_F(Engine, PrintfFormats) {
   Builder b;
   isa::Global f;
