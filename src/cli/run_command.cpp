@@ -22,6 +22,7 @@ struct Outcome {
   std::string cls = "pass";  // failure class as in a verdict
   std::string message;
   int exit_code = 0;
+  std::string output;  // standard output of the program, with --json
   Json findings = Json::array();
   Json counters = Json::object();
 };
@@ -84,6 +85,7 @@ Result<Outcome> Execute(const RunOptions& options, const device::Target& target,
       os::Spawn(argv,
                 {.inherited_fds = {{result_fd.get(), 3}},
                  .stdout_stream = options.json ? os::Stream::kCapture : os::Stream::kInherit,
+                 .capture_bytes_max = kResultBytesMax,
                  .limits = {.cpu_seconds = options.timeout_s + 1, .file_bytes = kResultBytesMax}}));
   Outcome outcome;
   Result<os::ExitStatus> status =
@@ -96,6 +98,7 @@ Result<Outcome> Execute(const RunOptions& options, const device::Target& target,
     return outcome;
   }
   outcome.exit_code = status.value().exit_code;
+  if (options.json) outcome.output = process.captured_stdout();
   KUAFU_TRY(const int64_t bytes, os::FdSize(result_fd.get()));
   if (bytes > 0 && bytes <= kResultBytesMax) {
     KUAFU_TRY(const os::Mapping mapping, os::MapFd(result_fd.get(), bytes, os::Access::kReadOnly));
@@ -143,6 +146,7 @@ void Print(const RunOptions& options, const Outcome& outcome) {
     json["message"] = outcome.message;
     json["exit_code"] = outcome.exit_code;
     json["findings"] = outcome.findings;
+    json["output"] = outcome.output;
     json["counters"] = outcome.counters;
     std::puts(DumpJson(json, 2).c_str());
     return;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@
 #include "hostabi/streams.h"
 
 namespace kuafu::hostabi {
+
+// Tells managed memory from other device memory in the allocation table.
+constexpr char kManagedName[] = "cudaMallocManaged";
 
 int Fail(int error) {
   if (error != kSuccess) Current().last_error = error;
@@ -97,6 +101,7 @@ void Transfer(void* dst, const void* src, size_t bytes) {
 }  // namespace
 
 int Copy(void* dst, const void* src, size_t bytes) {
+  if (Current().stopped()) return Fail(Current().stop_error());
   if (bytes == 0) return kSuccess;
   if (const int error = CheckCopy(dst, src, bytes); error != kSuccess) return error;
   auto& streams = Current().streams();
@@ -111,6 +116,7 @@ int Copy(void* dst, const void* src, size_t bytes) {
 }
 
 int CopyInStream(void* dst, const void* src, size_t bytes, void* stream) {
+  if (Current().stopped()) return Fail(Current().stop_error());
   if (bytes == 0) return kSuccess;
   if (const int error = CheckCopy(dst, src, bytes); error != kSuccess) return error;
   auto& streams = Current().streams();
@@ -131,7 +137,21 @@ int CopyInStream(void* dst, const void* src, size_t bytes, void* stream) {
   return kSuccess;
 }
 
+// What `kind` calls device memory has to be some. Managed and pinned memory are on both sides.
+int CheckDirection(const void* dst, const void* src, int kind) {
+  if (kind < 0 || kind > 4) return Fail(kInvalidMemcpyDirection);
+  if (dst == nullptr || src == nullptr || kind == 4) return kSuccess;
+  const bool to_device = kind == 1 || kind == 3, from_device = kind == 2 || kind == 3;
+  const auto fits = [](const void* p, bool device) {
+    const uint32_t id = Current().memory().IdOf(reinterpret_cast<uint64_t>(p));
+    if (id == 0) return !device || Current().streams().IsPinned(p, 1);
+    return device || Current().memory().Get(id)->name == kManagedName;
+  };
+  return fits(dst, to_device) && fits(src, from_device) ? kSuccess : Fail(kInvalidValue);
+}
+
 int Fill(void* dst, int value, size_t bytes, void* stream) {
+  if (Current().stopped()) return Fail(Current().stop_error());
   if (bytes == 0) return kSuccess;
   if (!OnDevice(dst) || !InsideAllocation(dst, bytes)) return Fail(kInvalidValue);
   auto& streams = Current().streams();
@@ -230,7 +250,10 @@ KUAFU_API(int, MallocAsync, (void** out, size_t bytes, void*)) {
   return Allocate(out, bytes, "cudaMallocAsync");
 }
 KUAFU_API(int, MallocManaged, (void** out, size_t bytes, unsigned)) {
-  return Allocate(out, bytes, "cudaMallocManaged");
+  const int error = Allocate(out, bytes, abi::kManagedName);
+  // What host code stores there is not seen.
+  if (error == abi::kSuccess) Current().memory().MarkInitialized(*out, bytes == 0 ? 1 : bytes);
+  return error;
 }
 KUAFU_API(int, Free, (void* p)) {
   if (p == nullptr) return abi::kSuccess;
@@ -258,11 +281,13 @@ KUAFU_API(int, FreeHost, (void* p)) {
   std::free(p);
   return abi::kSuccess;
 }
-KUAFU_API(int, Memcpy, (void* dst, const void* src, size_t bytes, int)) {
-  return Copy(dst, src, bytes);
+KUAFU_API(int, Memcpy, (void* dst, const void* src, size_t bytes, int kind)) {
+  const int error = bytes == 0 ? abi::kSuccess : abi::CheckDirection(dst, src, kind);
+  return error == abi::kSuccess ? Copy(dst, src, bytes) : error;
 }
-KUAFU_API(int, MemcpyAsync, (void* dst, const void* src, size_t bytes, int, void* stream)) {
-  return abi::CopyInStream(dst, src, bytes, stream);
+KUAFU_API(int, MemcpyAsync, (void* dst, const void* src, size_t bytes, int kind, void* stream)) {
+  const int error = bytes == 0 ? abi::kSuccess : abi::CheckDirection(dst, src, kind);
+  return error == abi::kSuccess ? abi::CopyInStream(dst, src, bytes, stream) : error;
 }
 KUAFU_API(int, Memset, (void* dst, int value, size_t bytes)) {
   return abi::Fill(dst, value, bytes);
@@ -319,31 +344,32 @@ KUAFU_API(int, GetSymbolAddress, (void** out, const void* symbol)) {
 
 KUAFU_API(int, DeviceSynchronize, ()) {
   Queues().SynchronizeAll();
-  return Current().stopped() ? Fail(abi::kLaunchFailure) : abi::kSuccess;
+  return Fail(Current().stop_error());
 }
 KUAFU_API(int, GetLastError, ()) {
   const int error = Current().last_error;
-  Current().last_error = abi::kSuccess;
+  Current().last_error = Current().stop_error();
   return error;
 }
 KUAFU_API(int, PeekAtLastError, ()) { return Current().last_error; }
 KUAFU_API(const char*, GetErrorString, (int error)) {
   switch (error) {
-    case abi::kSuccess: return "no error";
-    case abi::kInvalidValue: return "invalid argument";
-    case abi::kMemoryAllocation: return "out of memory";
-    case abi::kInvalidConfiguration: return "invalid configuration argument";
-    case abi::kInvalidSymbol: return "invalid device symbol";
-    case abi::kInvalidDevice: return "invalid device ordinal";
-    case abi::kInvalidDeviceFunction: return "invalid device function";
-    case abi::kLaunchFailure: return "unspecified launch failure";
-    case abi::kCooperativeLaunchTooLarge: return "too many blocks in cooperative launch";
-    case abi::kNotSupported: return "operation not supported";
-    default: return "unknown error";
+#define KUAFU_ERROR(number, name, text) \
+  case number: return text;
+#include "kuafu/errors.def"
+#undef KUAFU_ERROR
+    default: return "unrecognized error code";
   }
 }
 KUAFU_API(const char*, GetErrorName, (int error)) {
-  return error == 0 ? "cudaSuccess" : cudaGetErrorString(error);
+  const bool musa = Current().options().profile->musa;
+  switch (error) {
+#define KUAFU_ERROR(number, name, text) \
+  case number: return musa ? "musa" #name : "cuda" #name;
+#include "kuafu/errors.def"
+#undef KUAFU_ERROR
+    default: return "unrecognized error code";
+  }
 }
 
 KUAFU_API(int, GetDevice, (int* device)) {
@@ -358,6 +384,8 @@ KUAFU_API(int, GetDeviceCount, (int* count)) {
   return abi::kSuccess;
 }
 KUAFU_API(int, DeviceGetAttribute, (int* value, int attribute, int device)) {
+  constexpr int kAttributesMax = 147;  // numbers that the headers of CUDA 12.4 give a name
+  if (value == nullptr) return Fail(abi::kInvalidValue);
   if (device != 0) return Fail(abi::kInvalidDevice);
   const auto& p = *Current().options().profile;
   int v = kuafu::device::kUnknown;
@@ -370,16 +398,27 @@ KUAFU_API(int, DeviceGetAttribute, (int* value, int attribute, int device)) {
     case 6:
     case 7: v = 65535; break;
     case 8: v = p.shared_kib_per_block * 1024; break;
+    case 9: v = abi::kConstantBytes; break;
     case 10: v = static_cast<int>(Current().options().warp_width); break;
+    case 11: v = INT32_MAX; break;  // pitch
     case 12: v = p.registers_per_sm; break;
+    case 13: v = p.clock_mhz == kuafu::device::kUnknown ? v : p.clock_mhz * 1000; break;
     case 16: v = p.sm_count; break;
+    case 18:                // integrated
+    case 19: v = 0; break;  // can map host memory
+    case 31: v = 1; break;  // concurrent kernels
+    case 38: v = p.l2_mib == kuafu::device::kUnknown ? v : p.l2_mib << 20; break;
     case 39: v = p.threads_per_sm_max; break;
     case 75: v = static_cast<int>(p.arch / 100); break;
     case 76: v = static_cast<int>(p.arch % 100 / 10); break;
     case 81: v = p.shared_kib_per_sm * 1024; break;
+    case 82: v = p.registers_per_sm; break;
+    case 83: v = 1; break;  // managed memory
     case 95: v = 1; break;  // cooperative launch
     case 97: v = p.shared_kib_per_block_opt_in * 1024; break;
-    default: break;
+    case 106: v = p.blocks_per_sm_max; break;
+    default:
+      if (attribute <= 0 || attribute > kAttributesMax) return Fail(abi::kInvalidValue);
   }
   if (v < 0) return Fail(abi::kNotSupported);
   *value = v;
@@ -402,7 +441,7 @@ KUAFU_API(int, StreamSynchronize, (void* stream)) {
   abi::Stream* queue = Queue(stream);
   if (queue == nullptr) return abi::kInvalidResourceHandle;
   Queues().SynchronizeStream(*queue);
-  return Current().stopped() ? Fail(abi::kLaunchFailure) : abi::kSuccess;
+  return Fail(Current().stop_error());
 }
 // The answer is that all is done, so from here on it is.
 KUAFU_API(int, StreamQuery, (void* stream)) { return cudaStreamSynchronize(stream); }
@@ -420,12 +459,15 @@ KUAFU_API(int, LaunchHostFunc, (void* stream, void (*function)(void*), void* dat
   function(data);
   return abi::kSuccess;
 }
-KUAFU_API(int, EventCreate, (void** event)) {
-  if (event == nullptr) return Fail(abi::kInvalidValue);
-  *event = new Event;
+KUAFU_API(int, EventCreateWithFlags, (void** event, unsigned flags)) {
+  constexpr unsigned kDisableTiming = 2, kAll = 7;  // blocking sync, disable timing, interprocess
+  if (event == nullptr || flags > kAll) return Fail(abi::kInvalidValue);
+  auto made = std::make_unique<Event>();
+  made->timed = (flags & kDisableTiming) == 0;
+  *event = made.release();
   return abi::kSuccess;
 }
-KUAFU_API(int, EventCreateWithFlags, (void** event, unsigned)) { return cudaEventCreate(event); }
+KUAFU_API(int, EventCreate, (void** event)) { return cudaEventCreateWithFlags(event, 0); }
 KUAFU_API(int, EventDestroy, (void* event)) {
   delete static_cast<Event*>(event);
   return abi::kSuccess;
@@ -434,18 +476,22 @@ KUAFU_API(int, EventRecord, (void* event, void* stream)) {
   abi::Stream* queue = Queue(stream);
   if (queue == nullptr || event == nullptr) return Fail(abi::kInvalidResourceHandle);
   static_cast<Event*>(event)->at = Current().counters.lane_instructions;
+  static_cast<Event*>(event)->recorded = true;
   Queues().Record(*static_cast<Event*>(event), *queue);
   return abi::kSuccess;
 }
 KUAFU_API(int, EventSynchronize, (void* event)) {
   if (event == nullptr) return Fail(abi::kInvalidResourceHandle);
   Queues().SynchronizeEvent(*static_cast<Event*>(event));
-  return Current().stopped() ? Fail(abi::kLaunchFailure) : abi::kSuccess;
+  return Fail(Current().stop_error());
 }
 KUAFU_API(int, EventQuery, (void* event)) { return cudaEventSynchronize(event); }
 // Not a time: lane instructions in millions. A candidate must not learn anything real from it.
 KUAFU_API(int, EventElapsedTime, (float* ms, void* start, void* end)) {
   if (ms == nullptr || start == nullptr || end == nullptr) return Fail(abi::kInvalidValue);
-  *ms = static_cast<float>(static_cast<Event*>(end)->at - static_cast<Event*>(start)->at) * 1e-6f;
+  const Event &from = *static_cast<Event*>(start), &to = *static_cast<Event*>(end);
+  if (!from.timed || !to.timed || !from.recorded || !to.recorded)
+    return Fail(abi::kInvalidResourceHandle);
+  *ms = static_cast<float>(static_cast<int64_t>(to.at - from.at)) * 1e-6f;
   return abi::kSuccess;
 }

@@ -18,8 +18,6 @@ namespace {
 
 constexpr int kVersionCuda = 12040;
 constexpr size_t kPitchAlign = 512;
-constexpr int kConstantBytes = 64 << 10;
-constexpr int kBlocksPerSmMax = 32;
 
 struct DeviceProp {
   char name[256];
@@ -48,7 +46,7 @@ int Known(int value) { return value == kuafu::device::kUnknown ? 0 : value; }
 // Copies row by row; `one` copies one of them.
 template <class One>
 int Rows(size_t to_pitch, size_t from_pitch, size_t width, size_t height, One one) {
-  if (width > to_pitch || width > from_pitch) return Fail(abi::kInvalidValue);
+  if (width > to_pitch || width > from_pitch) return Fail(abi::kInvalidPitchValue);
   size_t bytes = 0;
   if (__builtin_mul_overflow(std::max(to_pitch, from_pitch), height, &bytes))
     return Fail(abi::kInvalidValue);
@@ -71,7 +69,9 @@ KUAFU_API(int, MallocPitch, (void** out, size_t* pitch, size_t width, size_t hei
 }
 KUAFU_API(int, Memcpy2D,
           (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-           size_t height, int)) {
+           size_t height, int kind)) {
+  if (width == 0 || height == 0) return abi::kSuccess;
+  if (const int error = abi::CheckDirection(to, from, kind); error != abi::kSuccess) return error;
   return Rows(to_pitch, from_pitch, width, height, [&](size_t row) {
     return abi::Copy(static_cast<char*>(to) + row * to_pitch,
                      static_cast<const char*>(from) + row * from_pitch, width);
@@ -79,7 +79,9 @@ KUAFU_API(int, Memcpy2D,
 }
 KUAFU_API(int, Memcpy2DAsync,
           (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-           size_t height, int, void* stream)) {
+           size_t height, int kind, void* stream)) {
+  if (width == 0 || height == 0) return abi::kSuccess;
+  if (const int error = abi::CheckDirection(to, from, kind); error != abi::kSuccess) return error;
   return Rows(to_pitch, from_pitch, width, height, [&](size_t row) {
     return abi::CopyInStream(static_cast<char*>(to) + row * to_pitch,
                              static_cast<const char*>(from) + row * from_pitch, width, stream);
@@ -113,7 +115,9 @@ KUAFU_API(int, GetDeviceProperties, (DeviceProp * out, int device)) {
   const int block[3] = {1024, 1024, 64}, grid[3] = {INT32_MAX, 65535, 65535};
   std::memcpy(out->threads_dim_max, block, sizeof block);
   std::memcpy(out->grid_size_max, grid, sizeof grid);
-  out->constant_bytes = kConstantBytes;
+  out->clock_khz = Known(p.clock_mhz) * 1000;
+  out->l2_bytes = Known(p.l2_mib) << 20;
+  out->constant_bytes = abi::kConstantBytes;
   out->major = static_cast<int>(p.arch / 100);
   out->minor = static_cast<int>(p.arch % 100 / 10);
   out->multiprocessors = Known(p.sm_count);
@@ -125,7 +129,7 @@ KUAFU_API(int, GetDeviceProperties, (DeviceProp * out, int device)) {
   out->managed_memory = 1;
   out->cooperative_launch = 1;
   out->shared_bytes_opt_in = static_cast<size_t>(Known(p.shared_kib_per_block_opt_in)) * 1024;
-  out->blocks_per_sm_max = kBlocksPerSmMax;
+  out->blocks_per_sm_max = Known(p.blocks_per_sm_max);
   return abi::kSuccess;
 }
 KUAFU_API(int, FuncGetAttributes, (FuncAttributes * out, const void* stub)) {

@@ -213,15 +213,14 @@ int Session::Launch(const void* stub, simt::Dim3 grid, simt::Dim3 block, void** 
                     size_t shared_bytes, bool cooperative, void* stream) {
   const auto it = kernels_.find(stub);
   if (it == kernels_.end() || it->second.index < 0) return last_error = kInvalidDeviceFunction;
-  if (stopped_) return last_error = kLaunchFailure;
+  if (stopped()) return last_error = stop_error_;
   const isa::Function& kernel = program_->module().functions[static_cast<size_t>(it->second.index)];
   if (++counters.launches > kLaunchesMax) {
     AddFinding(
         {.kind = simt::Finding::Kind::kTimeout,
          .message = "the host launched more than " + std::to_string(kLaunchesMax) + " kernels",
          .kernel = kernel.pretty});
-    stopped_ = true;
-    return last_error = kLaunchFailure;
+    return last_error = stop_error_ = kLaunchFailure;
   }
   size_t param_bytes = 0;
   for (const isa::Param& p : kernel.params)
@@ -236,7 +235,11 @@ int Session::Launch(const void* stub, simt::Dim3 grid, simt::Dim3 block, void** 
       static_cast<uint32_t>(it->second.index),    grid, block, shared_bytes, std::move(params),
       OptionsFor(it->second, block, shared_bytes)};
   call.options.cooperative = cooperative;
-  return Account(RunOrdered(call, streams_->Issue(*queue)));
+  const int error = Account(RunOrdered(call, streams_->Issue(*queue)));
+  const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
+  if (error == kInvalidConfiguration && cooperative && blocks > call.options.resident_blocks)
+    return last_error = kCooperativeLaunchTooLarge;
+  return error;
 }
 
 simt::LaunchOptions Session::OptionsFor(const Kernel& kernel, simt::Dim3 block,
@@ -344,8 +347,8 @@ int Session::Account(simt::LaunchResult result) {
     if (f.kind == Kind::kLaunchInvalid) error = kInvalidConfiguration;
     if (f.kind == Kind::kTimeout || f.kind == Kind::kDeadlock || f.kind == Kind::kTrap ||
         f.kind == Kind::kAssertFail) {
-      stopped_ = true;
-      error = kLaunchFailure;
+      if (!stopped()) stop_error_ = f.kind == Kind::kAssertFail ? kAssert : kLaunchFailure;
+      error = stop_error_;
     }
     AddFinding(std::move(f));
   }

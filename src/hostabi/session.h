@@ -110,7 +110,9 @@ class Session {
   // by compare-and-swap: the result then depends on the order of the threads.
   bool has_float_atomics() const;
   // True once a kernel failed so that going on makes no sense (timeout, deadlock).
-  bool stopped() const { return stopped_; }
+  bool stopped() const { return stop_error_ != 0; }
+  // The error that every later call gives, 0 while the device works.
+  int stop_error() const { return stop_error_; }
   Counters counters;
   std::string printf_output;  // bounded
   int last_error = 0;
@@ -126,7 +128,7 @@ class Session {
   std::map<const void*, Kernel> kernels_;
   std::map<const void*, std::string> symbols_;
   std::vector<Finding> findings_;
-  bool stopped_ = false;
+  int stop_error_ = 0;
   std::unique_ptr<Streams> streams_;
   std::unique_ptr<TensorState> tensors_;  // last: its tensors are freed into memory_
 
@@ -150,8 +152,10 @@ Session& Current();
 
 // CUDA's numeric error codes, as far as they are returned here.
 inline constexpr int kSuccess = 0, kInvalidValue = 1, kMemoryAllocation = 2,
-                     kInvalidConfiguration = 9, kInvalidSymbol = 13, kInvalidDevice = 101,
+                     kInvalidConfiguration = 9, kInvalidPitchValue = 12, kInvalidSymbol = 13,
+                     kInvalidMemcpyDirection = 21, kInvalidDevice = 101,
                      kInvalidDeviceFunction = 98, kInvalidResourceHandle = 400, kNotReady = 600,
-                     kLaunchFailure = 719, kCooperativeLaunchTooLarge = 720, kNotSupported = 801;
+                     kAssert = 710, kLaunchFailure = 719, kCooperativeLaunchTooLarge = 720,
+                     kNotSupported = 801;
 
 }  // namespace kuafu::hostabi

@@ -29,6 +29,7 @@ struct Stream {
 };
 struct Event {
   uint64_t at = 0;  // lane instructions executed so far: the only clock a simulation has
+  bool timed = true, recorded = false;
   Clock clock;
 };
 

@@ -38,6 +38,17 @@ KUAFU_HD float __kuafu_double_to_float_odd(double d) {
   return __uint_as_float(too_far ? u - 1u : u + 1u);
 }
 
+// The nearest value, or its neighbour towards zero (mode 1), up (2) or down (3). `near` is the nearest as
+// bits, `back` what it stands for. Infinity is reached by rounding only where the mode points to it.
+KUAFU_HD unsigned short __kuafu_round_bits(float f, unsigned short near, float back, int mode) {
+  if (!(f != back) || f != f) return near;
+  const bool grew = back > f;                  // the step back goes down
+  const bool wrong = mode == 1 ? (f > 0) == grew : mode == 2 ? !grew : grew;
+  if (!wrong) return near;
+  const bool up = !grew;                       // the neighbour that is wanted is above
+  if ((near & 0x7fffu) == 0) return up ? 1 : 0x8001u;
+  return (unsigned short)(((near & 0x8000u) == 0) == up ? near + 1 : near - 1);
+}
 struct __align__(2) __half_raw { unsigned short x; };
 struct __align__(2) __nv_bfloat16_raw { unsigned short x; };
 
@@ -63,6 +74,13 @@ struct __align__(2) __nv_bfloat16_raw { unsigned short x; };
 // Names that differ between the two types.
 KUAFU_HD __half __float2half(float a) { return __half(a); }
 KUAFU_HD __half __float2half_rn(float a) { return __half(a); }
+KUAFU_HD __half __kuafu_half_rounded(float a, int mode) {
+  const unsigned short near = __kuafu_float_to_half_bits(a);
+  return __half(__half_raw{__kuafu_round_bits(a, near, __kuafu_half_bits_to_float(near), mode)});
+}
+KUAFU_HD __half __float2half_rz(float a) { return __kuafu_half_rounded(a, 1); }
+KUAFU_HD __half __float2half_ru(float a) { return __kuafu_half_rounded(a, 2); }
+KUAFU_HD __half __float2half_rd(float a) { return __kuafu_half_rounded(a, 3); }
 KUAFU_HD __half __double2half(double a) { return __half(a); }
 KUAFU_HD float __half2float(__half a) { return (float)a; }
 KUAFU_HD __half2 __float2half2_rn(float a) { return __half2(__half(a), __half(a)); }
@@ -76,6 +94,13 @@ KUAFU_HD unsigned short __half_as_ushort(__half a) { return ((__half_raw)a).x; }
 KUAFU_HD short __half_as_short(__half a) { return (short)((__half_raw)a).x; }
 KUAFU_HD __nv_bfloat16 __float2bfloat16(float a) { return __nv_bfloat16(a); }
 KUAFU_HD __nv_bfloat16 __float2bfloat16_rn(float a) { return __nv_bfloat16(a); }
+KUAFU_HD __nv_bfloat16 __kuafu_bfloat_rounded(float a, int mode) {
+  const unsigned short near = __kuafu_float_to_bfloat_bits(a);
+  return __nv_bfloat16(__nv_bfloat16_raw{__kuafu_round_bits(a, near, __kuafu_bfloat_bits_to_float(near), mode)});
+}
+KUAFU_HD __nv_bfloat16 __float2bfloat16_rz(float a) { return __kuafu_bfloat_rounded(a, 1); }
+KUAFU_HD __nv_bfloat16 __float2bfloat16_ru(float a) { return __kuafu_bfloat_rounded(a, 2); }
+KUAFU_HD __nv_bfloat16 __float2bfloat16_rd(float a) { return __kuafu_bfloat_rounded(a, 3); }
 KUAFU_HD __nv_bfloat16 __double2bfloat16(double a) { return __nv_bfloat16(a); }
 KUAFU_HD float __bfloat162float(__nv_bfloat16 a) { return (float)a; }
 KUAFU_HD __nv_bfloat162 __float2bfloat162_rn(float a) { return __nv_bfloat162(__nv_bfloat16(a), __nv_bfloat16(a)); }

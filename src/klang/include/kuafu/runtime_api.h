@@ -10,14 +10,8 @@ typedef cudaStream_t musaStream_t;
 typedef cudaEvent_t musaEvent_t;
 typedef cudaError musaError;
 typedef cudaError_t musaError_t;
-#define KUAFU_ERROR(name) static const cudaError_t musa##name = cuda##name;
-KUAFU_ERROR(Success) KUAFU_ERROR(ErrorInvalidValue) KUAFU_ERROR(ErrorMemoryAllocation)
-KUAFU_ERROR(ErrorInitializationError) KUAFU_ERROR(ErrorInvalidConfiguration) KUAFU_ERROR(ErrorInvalidSymbol)
-KUAFU_ERROR(ErrorInvalidMemcpyDirection) KUAFU_ERROR(ErrorInvalidDeviceFunction) KUAFU_ERROR(ErrorNoDevice)
-KUAFU_ERROR(ErrorInvalidDevice) KUAFU_ERROR(ErrorInvalidResourceHandle) KUAFU_ERROR(ErrorNotReady)
-KUAFU_ERROR(ErrorIllegalAddress) KUAFU_ERROR(ErrorLaunchOutOfResources) KUAFU_ERROR(ErrorLaunchTimeout)
-KUAFU_ERROR(ErrorAssert) KUAFU_ERROR(ErrorMisalignedAddress) KUAFU_ERROR(ErrorLaunchFailure)
-KUAFU_ERROR(ErrorCooperativeLaunchTooLarge) KUAFU_ERROR(ErrorNotSupported) KUAFU_ERROR(ErrorUnknown)
+#define KUAFU_ERROR(number, name, text) static const cudaError_t musa##name = cuda##name;
+#include "kuafu/errors.def"
 #undef KUAFU_ERROR
 #define MUSA_VERSION 40300
 #define MUSART_VERSION 40300
