@@ -7,7 +7,8 @@
 Both compile the correct kernels, both twins of the compile-* defects, a choice of the other
 defects, and automatic breakages of the kernels (a name nobody declared, a semicolon lost, a type
 misspelt ...). The table counts who accepts what; each disagreement is listed with both messages.
-Exit 1 when there is one that kernels/nvcc_disagreements.json does not explain; 77 where nvcc is
+Exit 1 when there is one that kernels/nvcc_disagreements.json does not explain, by the name of the
+source or of its group; 77 where nvcc is
 absent, which test runners count as skipped.
 
 nvcc reads the tensor interface of candidates from our own header, with tools/nvcc_stub in front, so
@@ -307,7 +308,8 @@ def summarise(rows, explained):
         table[row["group"]][outcome] += 1
         if ours != theirs:
             disagreements.append({**row, "outcome": outcome,
-                                  "reason": explained.get(row["name"], "")})
+                                  "reason": explained.get(row["name"]) or
+                                  explained.get(row["group"], "")})
     same = sum(1 for row in rows if row["kuafu"]["ok"] == row["nvcc"]["ok"])
     return {"sources": len(rows), "agree": same, "groups": {g: dict(c) for g, c in table.items()},
             "disagreements": disagreements}
