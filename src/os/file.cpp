@@ -128,7 +128,6 @@ Status WriteFileAtomic(const std::string& path, std::string_view bytes, int mode
   if (status.ok() && fchmod(fd.get(), static_cast<mode_t>(mode)) != 0) {
     status = ErrnoError("changing the mode of " + Quote(temporary), errno);
   }
-  if (status.ok() && fdatasync(fd.get()) != 0) status = ErrnoError("syncing " + Quote(path), errno);
   if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
     status = ErrnoError("renaming to " + Quote(path), errno);
   }

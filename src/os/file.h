@@ -22,7 +22,8 @@ Result<std::string> ReadFile(const std::string& path, int64_t bytes_max);
 // Everything from an open descriptor up to its end; used for standard input.
 Result<std::string> ReadAll(int fd, int64_t bytes_max);
 
-// A reader sees the old content or all of the new. Written beside `path`, synced, renamed.
+// A reader sees the old content or all of the new. Written beside `path` and renamed. Not synced: a
+// busy disk takes a minute for that, and what is written here can be made again.
 Status WriteFileAtomic(const std::string& path, std::string_view bytes, int mode = 0644);
 // One write at the end of the file, created when absent. For logs and result streams.
 Status AppendFile(const std::string& path, std::string_view bytes);
