@@ -71,17 +71,23 @@ class Tidy:
 
     def files(self):
         """Tracked and new files when this is a git checkout; otherwise everything."""
-        listing = subprocess.run(
-            ["git", "-C", str(self.root), "ls-files", "-z", "--cached", "--others",
-             "--exclude-standard"], capture_output=True, check=False)
-        inside = subprocess.run(["git", "-C", str(self.root), "rev-parse", "--show-toplevel"],
-                                capture_output=True, text=True, check=False)
-        if listing.returncode == 0 and inside.stdout.strip() == str(self.root):
-            paths = [self.root / name for name in listing.stdout.decode().split("\0") if name]
+        names = self.git("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        if names is not None and (self.git("rev-parse", "--show-toplevel") or "").strip() == str(
+                self.root):
+            paths = [self.root / name for name in names.split("\0") if name]
         else:
             paths = list(self.root.rglob("*"))
         return sorted(p for p in set(paths) if p.is_file()
                       and not SKIPPED_PARTS & set(p.relative_to(self.root).parts))
+
+    def git(self, *arguments):
+        """None: no git on this machine, or no checkout."""
+        try:
+            run = subprocess.run(["git", "-C", str(self.root), *arguments], capture_output=True,
+                                 check=False)
+        except FileNotFoundError:
+            return None
+        return run.stdout.decode() if run.returncode == 0 else None
 
     def load_modules(self):
         for path in sorted((self.root / "src").glob("*/CMakeLists.txt")):

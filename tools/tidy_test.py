@@ -9,6 +9,7 @@ import pathlib
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import tidy  # noqa: E402
@@ -49,6 +50,10 @@ def problems(changes):
 class TidyTest(unittest.TestCase):
     def test_clean_tree_passes(self):
         self.assertEqual(problems({}), [])
+
+    def test_machine_without_git(self):
+        with unittest.mock.patch.dict("os.environ", {"PATH": "/nonexistent"}):
+            self.assertEqual(problems({}), [])
 
     def expect(self, changes, where, what):
         found = problems(changes)
