@@ -54,6 +54,17 @@ void AddChanges(const Image& before, const Image& after, std::vector<Image>& cha
   }
 }
 
+// The runs of marked bytes.
+void AddRanges(uint32_t id, const std::vector<bool>& marked, std::vector<Image>& ranges) {
+  for (size_t at = 0; at < marked.size() && ranges.size() < kChangesMax; ++at) {
+    if (!marked[at]) continue;
+    size_t end = at;
+    while (end < marked.size() && marked[end]) ++end;
+    ranges.push_back({id, at, std::vector<uint8_t>(end - at), {}});
+    at = end;
+  }
+}
+
 // Whether what a kernel wrote is different when it runs on other memory.
 bool Depends(const Image& before, const Image& after, const Image& early, const Image& late) {
   for (size_t i = 0; i < before.bytes.size(); ++i) {
@@ -306,7 +317,10 @@ simt::LaunchResult Session::RunOrdered(const Call& call, Operation now) {
   };
   const std::vector<Image> before = take(touched);
   const std::vector<Image> before_written = take(written);
-  simt::LaunchResult result = run(call.options);
+  simt::LaunchOptions recording = call.options;
+  recording.record_reads = true;
+  simt::LaunchResult result = run(recording);
+  for (const auto& [id, bytes] : result.read) AddRanges(id, bytes, now.reads);
   const std::vector<Image> after = take(written);
   for (size_t i = 0; i < written.size(); ++i) AddChanges(before_written[i], after[i], now.undo);
   for (const Image& change : now.undo) streams_->CheckWrite(now, change);

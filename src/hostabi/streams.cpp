@@ -205,7 +205,9 @@ void Streams::Add(Operation operation) {
   pending_.push_back(std::move(operation));
   size_t bytes = 0, keep = 0;
   for (size_t i = pending_.size(); i-- > 0 && keep < kPendingMax; ++keep) {
-    for (const Image& image : pending_[i].undo) bytes += image.bytes.size();
+    for (const auto* images : {&pending_[i].undo, &pending_[i].reads}) {
+      for (const Image& image : *images) bytes += image.bytes.size();
+    }
     if (bytes > kUndoBytesMax) break;
   }
   pending_.erase(pending_.begin(), pending_.end() - static_cast<std::ptrdiff_t>(keep));

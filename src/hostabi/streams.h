@@ -3,8 +3,9 @@
 // visible. Work runs at once, in the order of the calls, which is one of the orders that CUDA
 // allows; vector clocks tell which earlier work is not ordered before what comes now. If a kernel
 // may touch what such work wrote, it is run a second time on the memory as it was before that work:
-// when its results differ, they depend on an order that nothing guarantees. Copies name their
-// bytes, so two ranges are compared. A copy to pinned host memory arrives at the next
+// when its results differ, they depend on an order that nothing guarantees. What a kernel writes is
+// compared with the bytes that such work has read; copies name their bytes, so two ranges are
+// compared. A copy to pinned host memory arrives at the next
 // synchronisation and no sooner.
 //
 // Private to this module. Costs nothing until the candidate creates a stream, nor without the
@@ -47,7 +48,7 @@ struct Operation {
   std::string kernel, file;  // kernel empty: a copy or fill
   isa::Line line;
   std::vector<Image> undo;   // what its writes replaced
-  std::vector<Image> reads;  // ranges only, of copies
+  std::vector<Image> reads;  // ranges, their contents do not matter
   std::string Name() const { return kernel.empty() ? "a copy or fill" : "kernel " + kernel; }
 };
 

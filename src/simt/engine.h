@@ -125,6 +125,12 @@ struct LaunchState {
   std::unordered_map<uint64_t, bool> reported;
 
   bool Report(Finding finding, uint32_t line, uint32_t other_line);
+  void RecordRead(const Allocation& allocation, uint32_t id, uint64_t address, uint64_t size) {
+    std::vector<bool>& bytes = result.read[id];
+    bytes.resize(allocation.bytes);
+    const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(address - allocation.base);
+    std::fill(first, first + static_cast<std::ptrdiff_t>(size), true);
+  }
 };
 
 // decode.cpp

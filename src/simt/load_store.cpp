@@ -51,7 +51,7 @@ void BlockRun::Load(const DInst& d, Split& s) {
   const bool is_volatile = (d.inst.aux & isa::kMemVolatile) != 0;
   const bool copy = (d.inst.aux & isa::kMemCopy) != 0;
   Target t;
-  if (!FindPattern(d, s, size, Access::kRead, &t) ||
+  if (launch_.options->record_reads || !FindPattern(d, s, size, Access::kRead, &t) ||
       (is_volatile && t.kind == Target::Kind::kGlobal))
     return LoadLanes(d, s, size);
   const int lo = s.lo, n = s.hi - s.lo;
@@ -129,6 +129,18 @@ void BlockRun::LoadLanes(const DInst& d, Split& s, uint32_t size) {
       // is what old warp-synchronous code relies on, and that is no longer ordered.
       Note(t, lane, address[i], size, Access::kRead, is_volatile && t.kind == Target::Kind::kGlobal,
            copy, d.inst.line);
+    }
+  }
+  if (launch_.options->record_reads) {
+    for (int i = 0; i < n; ++i) {
+      const int lane = s.lo + i;
+      if (!s.mask[static_cast<size_t>(lane)] || (dirty && !ok_[static_cast<size_t>(i)])) continue;
+      const Target t =
+          target.kind == Target::Kind::kNone
+              ? Resolve(static_cast<uint32_t>(ReadReg(*s.frame, d.inst.c, lane)), *s.frame)
+              : target;
+      if (t.kind == Target::Kind::kGlobal)
+        launch_.RecordRead(*t.allocation, t.id, address[i], size);
     }
   }
   for (uint32_t c = 0; c < components; ++c) {

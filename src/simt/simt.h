@@ -126,6 +126,7 @@ struct LaunchOptions {
   // Races, uninitialised reads, index overflow. Bounds, alignment and synchronisation are always
   // checked.
   bool sanitize = true;
+  bool record_reads = false;  // fills LaunchResult::read; slower
   uint64_t max_dispatches =
       1ull << 32;  // instructions (for all lanes at once) of the launch; beyond: timeout
   uint64_t spin_dispatches = 4u << 20;  // polling for so long while nothing changes is a deadlock
@@ -152,6 +153,8 @@ struct LaunchResult {
   bool shadow_limited =
       false;  // so much memory was touched that some global races were not looked for
   std::string printf_output;  // at most 1 MiB
+  // With record_reads: the bytes that plain loads have read, by allocation.
+  std::map<uint32_t, std::vector<bool>> read;
 };
 inline constexpr size_t kMaxFindings = 64;
 
