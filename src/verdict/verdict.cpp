@@ -18,8 +18,8 @@ constexpr ClassRow kClasses[] = {
 #include "verdict/classes.def"
 #undef CLASS
 };
-constexpr std::string_view kGateNames[kGateCount] = {"parse",   "compile",  "launch",  "run",
-                                                     "compare", "sanitize", "portable"};
+constexpr std::string_view kGateNames[kGateCount] = {"parse",   "compile",  "launch",   "run",
+                                                     "compare", "legality", "sanitize", "portable"};
 constexpr std::string_view kStatusNames[] = {"passed", "failed", "skipped"};
 
 Json FindingToJson(const Finding& f) {
@@ -92,6 +92,29 @@ Result<Finding> FindingFromJson(const Json& j) {
   return f;
 }
 
+// A number that is not there is null: no reader may take 0 for a score.
+Json RewardToJson(const Reward& r) {
+  Json j;
+  j["value"] = r.scored ? Json(r.value) : Json(nullptr);
+  j["quality"] = r.quality;
+  j["speedup"] = r.speed_known ? Json(r.speedup) : Json(nullptr);
+  return j;
+}
+
+Result<Reward> RewardFromJson(const Json& j) {
+  Reward r;
+  const auto optional = [&](const char* key, bool& present, double& value) -> Status {
+    const Json* member = JsonFind(j, key);
+    if (member != nullptr && member->is_null()) return OkStatus();
+    present = true;
+    return ReadNumber(j, key, value);
+  };
+  KUAFU_TRY_STATUS(optional("value", r.scored, r.value));
+  KUAFU_TRY_STATUS(optional("speedup", r.speed_known, r.speedup));
+  KUAFU_TRY_STATUS(ReadNumber(j, "quality", r.quality));
+  return r;
+}
+
 Result<const Json*> Member(const Json& j, const char* key, bool array) {
   const Json* member = JsonFind(j, key);
   if (member == nullptr || (array ? !member->is_array() : !member->is_object())) {
@@ -124,6 +147,7 @@ Json ToJson(const Verdict& v) {
   j["target"] = v.target;
   j["class"] = ClassName(v.cls);
   j["pass"] = v.pass();
+  j["reason"] = v.reason;
   j["summary"] = v.summary;
   Json gates = Json::object();
   for (int g = 0; g < kGateCount; ++g) {
@@ -151,6 +175,8 @@ Json ToJson(const Verdict& v) {
   j["compile_ms"] = v.compile_ms;
   j["run_ms"] = v.run_ms;
   j["total_ms"] = v.total_ms;
+  j["reward"] = RewardToJson(v.reward);
+  j["feedback"] = v.feedback;
   j["notes"] = v.notes;
   return j;
 }
@@ -168,6 +194,7 @@ Result<Verdict> FromJson(const Json& j) {
   KUAFU_TRY_STATUS(ReadString(j, "target", v.target));
   KUAFU_TRY(const std::string cls, JsonString(j, "class"));
   KUAFU_TRY(v.cls, ParseClass(cls));
+  KUAFU_TRY_STATUS(ReadString(j, "reason", v.reason));
   KUAFU_TRY_STATUS(ReadString(j, "summary", v.summary));
   KUAFU_TRY(const Json* gates, Member(j, "gates", false));
   for (int g = 0; g < kGateCount; ++g) {
@@ -218,6 +245,9 @@ Result<Verdict> FromJson(const Json& j) {
   KUAFU_TRY_STATUS(ReadNumber(j, "compile_ms", v.compile_ms));
   KUAFU_TRY_STATUS(ReadNumber(j, "run_ms", v.run_ms));
   KUAFU_TRY_STATUS(ReadNumber(j, "total_ms", v.total_ms));
+  KUAFU_TRY(const Json* reward, Member(j, "reward", false));
+  KUAFU_TRY(v.reward, RewardFromJson(*reward));
+  KUAFU_TRY_STATUS(ReadString(j, "feedback", v.feedback));
   KUAFU_TRY(const Json* notes, Member(j, "notes", true));
   for (const Json& n : *notes) {
     if (!n.is_string() || v.notes.size() >= kMaxFindings)
@@ -240,8 +270,8 @@ std::string FindingText(const Finding& f) {
 
 std::string ToText(const Verdict& v) {
   std::string t = v.pass() ? "PASS  " : "FAIL  ";
-  t += std::string(ClassName(v.cls)) + "  " + v.task + "  on " + v.target + "\n  " + v.summary +
-       "\n";
+  t += std::string(ClassName(v.cls)) + (v.reason.empty() ? "" : " (" + v.reason + ")") + "  " +
+       v.task + "  on " + v.target + "\n  " + v.summary + "\n";
   for (int g = 0; g < kGateCount; ++g) {
     const GateResult& gate = v.gates[g];
     if (gate.status == GateStatus::kSkipped && gate.evidence.empty()) continue;

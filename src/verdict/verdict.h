@@ -16,10 +16,19 @@
 
 namespace kuafu::verdict {
 
-inline constexpr int kVersion = 1;
+inline constexpr int kVersion = 2;  // 2: gate legality, reason, reward, feedback
 
-enum class Gate : uint8_t { kParse, kCompile, kLaunch, kRun, kCompare, kSanitize, kPortable };
-inline constexpr int kGateCount = 7;
+enum class Gate : uint8_t {
+  kParse,
+  kCompile,
+  kLaunch,
+  kRun,
+  kCompare,
+  kLegality,
+  kSanitize,
+  kPortable
+};
+inline constexpr int kGateCount = 8;
 std::string_view GateName(Gate gate);
 
 enum class Class : uint8_t {
@@ -56,9 +65,19 @@ struct NumericError {
   double got = 0, expected = 0;
 };
 
+// What a trainer is paid with; filled by verify::RewardOf.
+struct Reward {
+  bool scored = false;  // false: no sample at all (a fault of the verifier), never a number
+  double value = 0;
+  double quality = 0;        // share of trials passed
+  bool speed_known = false;  // false: no speed bonus in `value`
+  double speedup = 0;        // reference time / candidate time
+};
+
 struct Verdict {
   std::string task, candidate_hash, form = "native", target;
   Class cls = Class::kInfra;
+  std::string reason;   // code of a rule of legality, "try_except_fallback"; empty elsewhere
   std::string summary;  // one sentence
   GateResult gates[kGateCount];
   std::vector<Finding> findings;
@@ -70,6 +89,8 @@ struct Verdict {
   std::string plan;
   uint64_t seed = 0;
   double compile_ms = 0, run_ms = 0, total_ms = 0;  // measured on this machine
+  Reward reward;
+  std::string feedback;  // for whoever writes the next attempt; tells no secret of the test
   std::vector<std::string> notes;
 
   bool pass() const { return cls == Class::kPass; }

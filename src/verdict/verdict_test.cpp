@@ -18,7 +18,8 @@ Verdict Sample() {
   v.cls = Class::kRace;
   v.summary = "two threads use scratch without a barrier between";
   v.gates[2] = {GateStatus::kPassed, "grid 4, block 256"};
-  v.gates[5] = {GateStatus::kFailed, "1 finding"};
+  v.gates[static_cast<int>(Gate::kSanitize)] = {GateStatus::kFailed, "1 finding"};
+  v.reason = "no_kernel";
   v.findings = {{.cls = Class::kRace,
                  .message = "m",
                  .kernel = "k",
@@ -40,6 +41,8 @@ Verdict Sample() {
   v.plan = "quick";
   v.seed = 18446744073709551615ull;
   v.total_ms = 1.5;
+  v.reward = {.scored = true, .value = -0.25, .quality = 0.5, .speed_known = true, .speedup = 2};
+  v.feedback = "f";
   v.notes = {"n"};
   return v;
 }
@@ -64,6 +67,22 @@ TEST(VerdictTest, NanAndInfinityInTheErrorSurvive) {
   EXPECT_TRUE(std::isnan(again.value().error.got));
   EXPECT_EQ(again.value().error.max_abs, INFINITY);
   EXPECT_EQ(again.value().error.expected, -INFINITY);
+}
+
+TEST(VerdictTest, ARewardThatWasNotGivenIsNullNotZero) {
+  Verdict v = Sample();
+  v.reward = {};
+  const Json json = ToJson(v);
+  EXPECT_TRUE(json["reward"]["value"].is_null());
+  Result<Verdict> again = FromJson(json);
+  ASSERT_TRUE(again.ok()) << again.error().ToString();
+  EXPECT_FALSE(again.value().reward.scored);
+  EXPECT_FALSE(again.value().reward.speed_known);
+  Json damaged = json;
+  damaged["reward"].erase("value");
+  EXPECT_FALSE(FromJson(damaged).ok());
+  damaged["reward"]["value"] = true;
+  EXPECT_FALSE(FromJson(damaged).ok());
 }
 
 TEST(VerdictTest, MissingOrMistypedFieldsAreRefused) {

@@ -38,6 +38,7 @@ class Judging {
       case verdict::Gate::kLaunch: judgement_.launch_failed = true; break;
       case verdict::Gate::kRun: judgement_.run_failed = true; break;
       case verdict::Gate::kCompare: judgement_.compare_failed = true; break;
+      case verdict::Gate::kLegality: judgement_.legality_failed = true; break;
       default: judgement_.sanitize_failed = true; break;
     }
     if (judgement_.cls != Class::kPass && judgement_.cls <= cls) return;

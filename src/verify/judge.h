@@ -28,7 +28,7 @@ struct Judgement {
   std::string printf_output;
   // True if some failure of this kind was seen, whatever the class is; for the gates of a report.
   bool sanitize_failed = false, compare_failed = false, run_failed = false, launch_failed = false;
-  bool parse_failed = false;
+  bool parse_failed = false, legality_failed = false;
 };
 
 Judgement Judge(const RunResult& result, const RunPlan& plan, const frontend::TrialSet& set);
