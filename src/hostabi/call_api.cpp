@@ -11,10 +11,22 @@
 namespace {
 
 const char* KindName(int kind) {
-  static const char* const names[] = {
-      "none",      "a tensor",           "an integer",       "a real number",
-      "a boolean", "a list of integers", "a list of tensors"};
-  return kind >= 0 && kind < 7 ? names[kind] : "an unknown kind";
+  static const char* const names[] = {"none",
+                                      "a tensor",
+                                      "an integer",
+                                      "a real number",
+                                      "a boolean",
+                                      "a list of integers",
+                                      "a list of tensors",
+                                      "a string",
+                                      "a list of real numbers"};
+  return kind >= 0 && kind < 9 ? names[kind] : "an unknown kind";
+}
+
+void CheckRoom(const KuafuCall* call) {
+  if (call->result_count < call->result_capacity) return;
+  kuafu_raise_numbers("the entry function returned more than ", call->result_capacity,
+                      " results, namely ", call->result_count + 1, "");
 }
 
 }  // namespace
@@ -39,6 +51,11 @@ KUAFU_EXPORT int64_t kuafu_tensor_size(const KuafuTensor* tensor, int64_t dimens
 }
 
 KUAFU_EXPORT void kuafu_call_fail(KuafuCall* call, int32_t status, const char* text) {
+  for (int32_t i = 0; i < call->result_count; ++i) {
+    if (call->values == nullptr) kuafu_tensor_release(call->results[i]);
+    if (call->values != nullptr && call->values[i].kind == KUAFU_TENSOR)
+      kuafu_tensor_release(call->values[i].tensor);
+  }
   call->status = status;
   call->result_count = 0;
   if (call->error == nullptr || call->error_capacity < 1) return;
@@ -64,10 +81,38 @@ KUAFU_EXPORT int32_t kuafu_call_kind_matches(KuafuCall* call, int32_t index, int
 }
 
 KUAFU_EXPORT void kuafu_call_return(KuafuCall* call, KuafuTensor* tensor) {
-  if (tensor == nullptr) kuafu_raise("the entry function returned an undefined tensor", "", "", "");
-  if (call->result_count >= call->result_capacity) {
-    kuafu_raise_numbers("the entry function returned more than ", call->result_capacity,
-                        " tensors, namely ", call->result_count + 1, "");
+  if (call->values != nullptr) {
+    CheckRoom(call);
+    KuafuValue& value = call->values[call->result_count++];
+    value = {};
+    if (tensor == nullptr) return;
+    value.kind = KUAFU_TENSOR;
+    value.tensor = kuafu_tensor_retain(tensor);
+    return;
   }
+  if (tensor == nullptr) kuafu_raise("the entry function returned an undefined tensor", "", "", "");
+  CheckRoom(call);
   call->results[call->result_count++] = kuafu_tensor_retain(tensor);
+}
+
+KUAFU_EXPORT void kuafu_call_return_number(KuafuCall* call, int32_t kind, int64_t integer,
+                                           double real) {
+  if (call->values == nullptr) {
+    const std::string text = std::string("the entry function returned ") + KindName(kind) +
+                             " where only tensors can be results";
+    kuafu_raise(text.c_str(), "", "", "");
+  }
+  CheckRoom(call);
+  KuafuValue& value = call->values[call->result_count++];
+  value = {};
+  value.kind = kind;
+  if (kind == KUAFU_REAL) {
+    value.real = real;
+  } else {
+    value.integer = integer;
+  }
+}
+
+KUAFU_EXPORT void kuafu_library_call(const char* name) {
+  throw std::runtime_error(std::string("library call: ") + name);
 }

@@ -366,5 +366,35 @@ TEST_F(StreamOrder, UnknownStreamIsRefused) {
   EXPECT_EQ(cudaMemsetAsync(x_, 0, 64, &nothing), kInvalidResourceHandle);
 }
 
+// An extension returns numbers and absent tensors too; the native entry returns tensors alone.
+TEST_F(TensorApi, ResultsAreValuesWhereTheCallerWantsThem) {
+  KuafuTensor* x = New({4});
+  KuafuValue values[4] = {};
+  char text[200] = {};
+  KuafuCall call{};
+  call.result_capacity = 4;
+  call.error = text;
+  call.error_capacity = sizeof text;
+  EXPECT_THROW(kuafu_call_return_number(&call, KUAFU_INT, 1, 0), std::runtime_error);
+  EXPECT_THROW(kuafu_call_return(&call, nullptr), std::runtime_error);
+  call.values = values;
+  kuafu_call_return(&call, x);
+  kuafu_call_return(&call, nullptr);
+  kuafu_call_return_number(&call, KUAFU_INT, 7, 0);
+  kuafu_call_return_number(&call, KUAFU_REAL, 0, 2.5);
+  ASSERT_EQ(call.result_count, 4);
+  EXPECT_EQ(values[0].tensor, x);
+  EXPECT_EQ(values[1].kind, KUAFU_NONE);
+  EXPECT_EQ(values[2].integer, 7);
+  EXPECT_EQ(values[3].real, 2.5);
+  EXPECT_THROW(kuafu_call_return(&call, x), std::runtime_error);
+  kuafu_tensor_release(x);
+  EXPECT_TRUE(IsTensor(session_, x));  // one reference is in values[0]
+  kuafu_call_fail(&call, KUAFU_CALL_THREW, "after some results");
+  EXPECT_EQ(call.result_count, 0);
+  EXPECT_FALSE(IsTensor(session_, x));
+  EXPECT_THROW(kuafu_library_call("at::matmul"), std::runtime_error);
+}
+
 }  // namespace
 }  // namespace kuafu::hostabi

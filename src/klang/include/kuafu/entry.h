@@ -92,10 +92,8 @@ template <class R, class... P> void Invoke(R (*function)(P...), KuafuCall* call)
     InvokeUnpacked(function, call, std::index_sequence_for<P...>());
     return;
   } catch (const std::exception& e) {
-    for (int i = 0; i < call->result_count; ++i) kuafu_tensor_release(call->results[i]);
     kuafu_call_fail(call, KUAFU_CALL_THREW, e.what());
   } catch (...) {
-    for (int i = 0; i < call->result_count; ++i) kuafu_tensor_release(call->results[i]);
     kuafu_call_fail(call, KUAFU_CALL_THREW, "the entry function threw something that is not a std::exception");
   }
 #endif

@@ -53,23 +53,27 @@ int64_t kuafu_tensor_size(const KuafuTensor* tensor, int64_t dimension); /* from
 __attribute__((noreturn)) void kuafu_raise(const char* a, const char* b, const char* c, const char* d);
 __attribute__((noreturn)) void kuafu_raise_numbers(const char* a, int64_t i, const char* b, int64_t n, const char* c);
 
-/* A call of the candidate's entry function. */
+/* A call of one of the candidate's functions. */
 enum {
   KUAFU_NONE = 0, KUAFU_TENSOR = 1, KUAFU_INT = 2, KUAFU_REAL = 3, KUAFU_BOOLEAN = 4, KUAFU_INT_LIST = 5,
-  KUAFU_TENSOR_LIST = 6
+  KUAFU_TENSOR_LIST = 6, KUAFU_STRING = 7, KUAFU_REAL_LIST = 8
 };
 typedef struct KuafuValue {
   int32_t kind;
-  int32_t count; /* of a list */
+  int32_t count; /* of a list; bytes of a string */
   union {
     KuafuTensor* tensor; /* borrowed for the call */
     int64_t integer;     /* KUAFU_INT and KUAFU_BOOLEAN */
     double real;
     const int64_t* integers;
     KuafuTensor* const* tensors;
+    const char* string; /* `count` bytes, then perhaps no NUL */
+    const double* reals;
   };
 } KuafuValue;
 
+/* What the function's type says: one value, a std::tuple or std::pair, a std::vector. */
+enum { KUAFU_RESULT_NONE = 0, KUAFU_RESULT_SINGLE = 1, KUAFU_RESULT_TUPLE = 2, KUAFU_RESULT_LIST = 3 };
 enum { KUAFU_CALL_OK = 0, KUAFU_CALL_MISMATCH = 1, KUAFU_CALL_THREW = 2 };
 typedef struct KuafuCall {
   uint32_t size; /* sizeof(KuafuCall) */
@@ -81,15 +85,40 @@ typedef struct KuafuCall {
   int32_t status;         /* KUAFU_CALL_*, set by the callee */
   int32_t error_capacity; /* bytes at error, at least 1 */
   char* error;            /* NUL-terminated, set if status is not KUAFU_CALL_OK */
+  /* NULL, as for kuafu_entry: results are tensors and nothing else. Otherwise result_capacity values take the
+   * place of `results`: tensors (one reference each), KUAFU_NONE for an undefined tensor or an empty optional,
+   * KUAFU_INT, KUAFU_REAL, KUAFU_BOOLEAN. */
+  KuafuValue* values;
+  int32_t result_form; /* KUAFU_RESULT_*, set by the callee */
 } KuafuCall;
 
-/* For the callee. The first two return 0 after they have noted a mismatch. */
+/* For the callee. The first two return 0 after they have noted a mismatch; kuafu_call_fail gives back the
+ * results so far. */
 int32_t kuafu_call_count_matches(KuafuCall* call, int32_t parameters);
 int32_t kuafu_call_kind_matches(KuafuCall* call, int32_t index, int32_t matches, const char* want);
-void kuafu_call_return(KuafuCall* call, KuafuTensor* tensor); /* adds a result; raises */
+void kuafu_call_return(KuafuCall* call, KuafuTensor* tensor); /* adds a result, NULL = undefined; raises */
+void kuafu_call_return_number(KuafuCall* call, int32_t kind, int64_t integer, double real); /* adds a result; raises */
 void kuafu_call_fail(KuafuCall* call, int32_t status, const char* text);
 
 /* void kuafu_entry(KuafuCall* call); is defined by the candidate's object file. */
+
+/* An extension: functions with names and defaults. Its object file defines kuafu_extension, which calls
+ * kuafu_module_def, a function of the runner, once for each m.def of its PYBIND11_MODULE. */
+typedef void (*KuafuInvoker)(void* function, KuafuCall* call);
+typedef struct KuafuParameter {
+  const char* name;    /* NULL: by position only */
+  int32_t has_default; /* then `value`, which is never a tensor */
+  KuafuValue value;
+} KuafuParameter;
+typedef struct KuafuModule KuafuModule;
+/* Copies what it is given; `parameters` has parameter_count rows. A name that is known already is an overload. */
+void kuafu_module_def(KuafuModule* module, const char* name, KuafuInvoker invoke, void* function,
+                      int32_t parameter_count, const KuafuParameter* parameters);
+/* void kuafu_extension(KuafuModule* module); is defined by the candidate's object file. */
+
+/* Notes that an operator of a library was called (at::matmul, cublasSgemm), which a candidate has to do without,
+ * and throws. */
+__attribute__((noreturn)) void kuafu_library_call(const char* name);
 
 #ifdef __cplusplus
 }
