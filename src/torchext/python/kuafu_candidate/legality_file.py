@@ -31,6 +31,22 @@ def string_end(tree, node, depth=0):
     return None
 
 
+def string_start(node):
+    """The literal that a path begins with, "" where it is not known."""
+    for _ in range(16):
+        if isinstance(node, ast.Constant):
+            return node.value if isinstance(node.value, str) else ""
+        if isinstance(node, ast.JoinedStr) and node.values:
+            node = node.values[0]
+        elif isinstance(node, ast.BinOp):
+            node = node.left
+        elif isinstance(node, ast.Call) and node.args:
+            node = node.args[0]
+        else:
+            break
+    return ""
+
+
 def _suffix(name):
     return "." + name.rsplit(".", 1)[1].lower() if "." in name else ""
 
@@ -117,7 +133,7 @@ class _FileRules:
         if not dotted:
             self._attribute_name(node.attr, node, parent)
         if node.attr in SIMPLE_READS:
-            self._file(node, node.value)
+            self._file(node, node.value, node.attr == "write_text")
 
     def _attribute_name(self, name, node, parent=None):
         code = self.rules["attributes_denied"].get(name)
@@ -169,7 +185,11 @@ class _FileRules:
             return
         name = node.func.id
         if name == "open":
-            self._file(node, node.args[0] if node.args else None)
+            mode = node.args[1] if len(node.args) > 1 else next(
+                (k.value for k in node.keywords if k.arg == "mode"), None)
+            writes = (isinstance(mode, ast.Constant) and isinstance(mode.value, str)
+                      and mode.value[:1] in ("w", "x") and "+" not in mode.value)
+            self._file(node, node.args[0] if node.args else None, writes)
         elif name in ("getattr", "setattr", "hasattr") and len(node.args) >= 2:
             self._attribute_call(name, node)
         elif name == "type" and len(node.args) == 3:
@@ -217,11 +237,15 @@ class _FileRules:
 
     # Files, patches, classes.
 
-    def _file(self, node, path):
-        end = string_end(self.tree, path)
-        if end is None or _suffix(end) not in self.rules["source_suffixes"]:
-            self.report.add("file_access", node, "not the name of a source")
-        elif end.startswith("/") and not end.startswith("/tmp/"):
+    def _file(self, node, path, writes):
+        """Sources are written to a folder of the candidate's own, under names that may come from
+        a list; what is read must be known for a source."""
+        start, end = string_start(path), string_end(self.tree, path)
+        if start.startswith("/") and not start.startswith("/tmp"):
+            self.report.add("file_access", node, start)
+        elif end is None and not writes:
+            self.report.add("file_access", node, "a name that is not known")
+        elif end is not None and _suffix(end) not in self.rules["source_suffixes"]:
             self.report.add("file_access", node, end)
 
     def _patch(self, target):

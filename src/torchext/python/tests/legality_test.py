@@ -212,6 +212,9 @@ CAUGHT = {
         model("sys.argv\nreturn ext.run(x)", extra="import sys\n"),
         model("return ext.run(x)", extra="import ctypes\n")],
     "file_access": [model("open('/proc/self/maps').read()\nreturn ext.run(x)"),
+                    model("open(os.path.join('/dev/shm', 'a.cu'), 'w')\nreturn ext.run(x)",
+                          extra="import os\n"),
+                    model("open(x.name)\nreturn ext.run(x)"),
                     model("torch.save(x, 'y')\nreturn ext.run(x)")],
     "sleep": model("time.sleep(1)\nreturn ext.run(x)", extra="import time\n"),
     "global_flags": [
