@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors of a candidate's host code and the protocol of its entry function (kuafu/tensor_abi.h).
 // They are here and not in the candidate's headers because every candidate would compile them.
+#include <cmath>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
@@ -21,6 +22,36 @@ const char* KindName(int kind) {
                                       "a string",
                                       "a list of real numbers"};
   return kind >= 0 && kind < 9 ? names[kind] : "an unknown kind";
+}
+
+bool Has(uint32_t accepted, int kind) { return (accepted >> kind & 1) != 0; }
+
+bool IsList(int kind) {
+  return kind == KUAFU_INT_LIST || kind == KUAFU_REAL_LIST || kind == KUAFU_TENSOR_LIST;
+}
+
+// The kind to name, if a parameter takes several: the one that includes the others.
+const char* WantedName(uint32_t accepted) {
+  for (const int kind : {KUAFU_TENSOR, KUAFU_REAL, KUAFU_INT, KUAFU_BOOLEAN, KUAFU_REAL_LIST,
+                         KUAFU_INT_LIST, KUAFU_TENSOR_LIST, KUAFU_STRING}) {
+    if (!Has(accepted, kind)) continue;
+    return kind == KUAFU_INT && (accepted & KUAFU_ACCEPT_WHOLE) == 0 ? "a boolean" : KindName(kind);
+  }
+  return "nothing";
+}
+
+bool Accepts(const KuafuCall* call, const KuafuValue& value, uint32_t accepted) {
+  if (value.kind < KUAFU_NONE || value.kind > KUAFU_REAL_LIST) return false;
+  // PyTorch passes numbers as they are; what a file says about a native candidate is less exact.
+  if (value.kind == KUAFU_REAL && (accepted & KUAFU_ACCEPT_WHOLE) != 0 && call->values == nullptr &&
+      value.real == std::trunc(value.real) && std::abs(value.real) < 0x1p63)
+    return true;
+  const auto length = static_cast<int32_t>(accepted >> KUAFU_ACCEPT_LENGTH_SHIFT);
+  if (IsList(value.kind) && length != 0 && value.count != length) return false;
+  // Of an empty list nobody can tell the kind.
+  const bool any_list = Has(accepted, KUAFU_INT_LIST) || Has(accepted, KUAFU_REAL_LIST) ||
+                        Has(accepted, KUAFU_TENSOR_LIST);
+  return Has(accepted, value.kind) || (any_list && IsList(value.kind) && value.count == 0);
 }
 
 void CheckRoom(const KuafuCall* call) {
@@ -71,13 +102,33 @@ KUAFU_EXPORT int32_t kuafu_call_count_matches(KuafuCall* call, int32_t parameter
   return 0;
 }
 
-KUAFU_EXPORT int32_t kuafu_call_kind_matches(KuafuCall* call, int32_t index, int32_t matches,
-                                             const char* want) {
-  if (matches != 0) return 1;
-  const std::string text = "parameter " + std::to_string(index) + " of the entry function wants " +
-                           want + " but " + KindName(call->arguments[index].kind) + " is passed";
+KUAFU_EXPORT int32_t kuafu_call_accepts(KuafuCall* call, int32_t index, uint32_t accepted) {
+  const KuafuValue& value = call->arguments[index];
+  if (Accepts(call, value, accepted)) return 1;
+  const auto length = static_cast<int32_t>(accepted >> KUAFU_ACCEPT_LENGTH_SHIFT);
+  std::string text = "parameter " + std::to_string(index) + " of the entry function wants " +
+                     WantedName(accepted) + " but " + KindName(value.kind) + " is passed";
+  if (length != 0 && IsList(value.kind)) {
+    text = "parameter " + std::to_string(index) + " of the entry function wants " +
+           std::to_string(length) + " elements but " + std::to_string(value.count) + " are passed";
+  }
   kuafu_call_fail(call, KUAFU_CALL_MISMATCH, text.c_str());
   return 0;
+}
+
+KUAFU_EXPORT void kuafu_call_run(void (*body)(void* function, KuafuCall* call), void* function,
+                                 KuafuCall* call) {
+  call->status = KUAFU_CALL_OK;
+  call->result_count = 0;
+  call->result_form = KUAFU_RESULT_NONE;
+  try {
+    body(function, call);
+  } catch (const std::exception& e) {
+    kuafu_call_fail(call, KUAFU_CALL_THREW, e.what());
+  } catch (...) {
+    kuafu_call_fail(call, KUAFU_CALL_THREW,
+                    "the entry function threw something that is not a std::exception");
+  }
 }
 
 KUAFU_EXPORT void kuafu_call_return(KuafuCall* call, KuafuTensor* tensor) {

@@ -1,3 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
-// Not provided; fails by name.
+// A library that does the work itself. In an extension its functions compile and end the call by name, so that
+// the verdict can tell; a candidate that stands alone is refused when it is compiled.
+#pragma once
+#ifndef KUAFU_EXTENSION_UNIT
 #error "kuafu: cudnn is not available: write the operation as a kernel"
+#else
+#include "kuafu/library_any.h"
+#include "kuafu/runtime_api.h"
+
+enum cudnnStatus_t { CUDNN_STATUS_SUCCESS = 0 };
+enum kuafu_cudnn_constant { CUDNN_TENSOR_NCHW, CUDNN_TENSOR_NHWC, CUDNN_DATA_FLOAT, CUDNN_DATA_HALF, CUDNN_DATA_DOUBLE, CUDNN_CROSS_CORRELATION, CUDNN_CONVOLUTION, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, CUDNN_CONVOLUTION_FWD_ALGO_GEMM, CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD, CUDNN_CONVOLUTION_FWD_PREFER_FASTEST, CUDNN_CONVOLUTION_BWD_DATA_ALGO_0, CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, CUDNN_DEFAULT_MATH, CUDNN_TENSOR_OP_MATH, CUDNN_POOLING_MAX, CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING, CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING, CUDNN_NOT_PROPAGATE_NAN, CUDNN_PROPAGATE_NAN, CUDNN_ACTIVATION_RELU, CUDNN_ACTIVATION_SIGMOID, CUDNN_ACTIVATION_TANH, CUDNN_ACTIVATION_IDENTITY, CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_LOG, CUDNN_SOFTMAX_FAST, CUDNN_SOFTMAX_MODE_CHANNEL, CUDNN_SOFTMAX_MODE_INSTANCE, CUDNN_BATCHNORM_SPATIAL, CUDNN_BATCHNORM_PER_ACTIVATION };
+typedef struct cudnnHandle_opaque* cudnnHandle_t;
+typedef struct cudnnTensorDescriptor_opaque* cudnnTensorDescriptor_t;
+typedef struct cudnnFilterDescriptor_opaque* cudnnFilterDescriptor_t;
+typedef struct cudnnConvolutionDescriptor_opaque* cudnnConvolutionDescriptor_t;
+typedef struct cudnnPoolingDescriptor_opaque* cudnnPoolingDescriptor_t;
+typedef struct cudnnActivationDescriptor_opaque* cudnnActivationDescriptor_t;
+typedef struct cudnnDropoutDescriptor_opaque* cudnnDropoutDescriptor_t;
+typedef struct cudnnOpTensorDescriptor_opaque* cudnnOpTensorDescriptor_t;
+typedef struct cudnnReduceTensorDescriptor_opaque* cudnnReduceTensorDescriptor_t;
+typedef struct cudnnRNNDescriptor_opaque* cudnnRNNDescriptor_t;
+typedef int cudnnDataType_t;
+typedef int cudnnTensorFormat_t;
+typedef int cudnnConvolutionFwdAlgo_t;
+typedef int cudnnConvolutionBwdDataAlgo_t;
+typedef int cudnnPoolingMode_t;
+typedef int cudnnActivationMode_t;
+typedef int cudnnMathType_t;
+typedef int cudnnConvolutionMode_t;
+typedef int cudnnNanPropagation_t;
+#define KUAFU_LIBRARY(name) template <class... A> inline cudnnStatus_t name(const A&...) { kuafu_library_call(#name); }
+KUAFU_LIBRARY(cudnnCreateTensorDescriptor) KUAFU_LIBRARY(cudnnDestroyTensorDescriptor)
+KUAFU_LIBRARY(cudnnCreateFilterDescriptor) KUAFU_LIBRARY(cudnnDestroyFilterDescriptor)
+KUAFU_LIBRARY(cudnnCreateConvolutionDescriptor) KUAFU_LIBRARY(cudnnDestroyConvolutionDescriptor)
+KUAFU_LIBRARY(cudnnCreatePoolingDescriptor) KUAFU_LIBRARY(cudnnDestroyPoolingDescriptor)
+KUAFU_LIBRARY(cudnnCreateActivationDescriptor) KUAFU_LIBRARY(cudnnDestroyActivationDescriptor)
+KUAFU_LIBRARY(cudnnCreateDropoutDescriptor) KUAFU_LIBRARY(cudnnDestroyDropoutDescriptor)
+KUAFU_LIBRARY(cudnnCreateLRNDescriptor) KUAFU_LIBRARY(cudnnDestroyLRNDescriptor)
+KUAFU_LIBRARY(cudnnCreateOpTensorDescriptor) KUAFU_LIBRARY(cudnnDestroyOpTensorDescriptor)
+KUAFU_LIBRARY(cudnnCreateReduceTensorDescriptor) KUAFU_LIBRARY(cudnnDestroyReduceTensorDescriptor)
+KUAFU_LIBRARY(cudnnCreateRNNDescriptor) KUAFU_LIBRARY(cudnnDestroyRNNDescriptor)
+KUAFU_LIBRARY(cudnnCreate) KUAFU_LIBRARY(cudnnDestroy) KUAFU_LIBRARY(cudnnSetStream)
+KUAFU_LIBRARY(cudnnSetTensor4dDescriptor) KUAFU_LIBRARY(cudnnSetTensor4dDescriptorEx)
+KUAFU_LIBRARY(cudnnSetTensorNdDescriptor) KUAFU_LIBRARY(cudnnSetFilter4dDescriptor)
+KUAFU_LIBRARY(cudnnSetFilterNdDescriptor) KUAFU_LIBRARY(cudnnSetConvolution2dDescriptor)
+KUAFU_LIBRARY(cudnnSetConvolutionNdDescriptor) KUAFU_LIBRARY(cudnnSetConvolutionMathType)
+KUAFU_LIBRARY(cudnnSetConvolutionGroupCount) KUAFU_LIBRARY(cudnnGetConvolution2dForwardOutputDim)
+KUAFU_LIBRARY(cudnnGetConvolutionForwardAlgorithm_v7)
+KUAFU_LIBRARY(cudnnFindConvolutionForwardAlgorithm)
+KUAFU_LIBRARY(cudnnGetConvolutionForwardWorkspaceSize) KUAFU_LIBRARY(cudnnConvolutionForward)
+KUAFU_LIBRARY(cudnnConvolutionBackwardData) KUAFU_LIBRARY(cudnnConvolutionBackwardFilter)
+KUAFU_LIBRARY(cudnnConvolutionBiasActivationForward)
+KUAFU_LIBRARY(cudnnGetConvolutionBackwardDataWorkspaceSize)
+KUAFU_LIBRARY(cudnnGetConvolutionBackwardDataAlgorithm_v7)
+KUAFU_LIBRARY(cudnnSetPooling2dDescriptor) KUAFU_LIBRARY(cudnnSetPoolingNdDescriptor)
+KUAFU_LIBRARY(cudnnPoolingForward) KUAFU_LIBRARY(cudnnSetActivationDescriptor)
+KUAFU_LIBRARY(cudnnActivationForward) KUAFU_LIBRARY(cudnnSoftmaxForward)
+KUAFU_LIBRARY(cudnnBatchNormalizationForwardInference)
+KUAFU_LIBRARY(cudnnBatchNormalizationForwardTraining) KUAFU_LIBRARY(cudnnAddTensor)
+KUAFU_LIBRARY(cudnnOpTensor) KUAFU_LIBRARY(cudnnReduceTensor) KUAFU_LIBRARY(cudnnTransformTensor)
+KUAFU_LIBRARY(cudnnSetOpTensorDescriptor) KUAFU_LIBRARY(cudnnSetReduceTensorDescriptor)
+#undef KUAFU_LIBRARY
+struct cudnnConvolutionFwdAlgoPerf_t { cudnnConvolutionFwdAlgo_t algo; cudnnStatus_t status; float time; size_t memory; };
+inline const char* cudnnGetErrorString(cudnnStatus_t) { return ""; }
+#endif

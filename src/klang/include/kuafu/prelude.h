@@ -19,7 +19,7 @@
 #endif
 
 #ifndef KUAFU_NO_TORCH
-#include "kuafu/tensor.h"
+#include "kuafu/torch.h"
 #endif
 
 // `__shared__ alignas(16) float x[32];`: the vendor's compiler takes the specifiers in any order, but a

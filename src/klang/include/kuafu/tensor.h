@@ -1,182 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // torch::Tensor as candidates use it: a counted handle over tensor_abi.h with sizes, views and element
-// access. Operators and library functions (matmul, softmax, +) do not exist: a candidate has to bring
-// kernels. Light on standard headers, since every compilation reads it.
+// access. Operators and library functions (matmul, softmax, +) compile and end the call: a candidate has to
+// bring kernels.
 #pragma once
 
-#include <initializer_list>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <tuple>
-#include <utility>
-#include <vector>
+#include "kuafu/c10.h"
+#include "kuafu/library_any.h"
 
-#include "kuafu/half_names.h"
-#include "kuafu/runtime_api.h"
-#include "kuafu/tensor_abi.h"
-
-
-namespace kuafu {
-
-// Short, since every candidate compiles what it calls: the work is done by the runner.
-[[noreturn]] inline void RaiseWords(const char* a, const char* b, const char* c, const char* d) { kuafu_raise(a, b, c, d); }
-[[noreturn]] inline void RaiseNumbers(const char* a, long long i, const char* b, long long n, const char* c) { kuafu_raise_numbers(a, i, b, n, c); }
-[[noreturn]] inline void Raise(const char* message) { kuafu_raise(message, "", "", ""); }
-[[noreturn]] inline void Raise(const std::string& message) { Raise(message.c_str()); }
-
-inline void Append(std::string& s, const std::string& a) { s += a; }
-inline void Append(std::string& s, const char* a) { s += a; }
-inline void Append(std::string& s, char a) { s += a; }
-// Not std::to_string: its templates would be compiled anew for every candidate.
-inline void AppendInteger(std::string& s, long long a) {
-  char text[24];
-  snprintf(text, sizeof text, "%lld", a);
-  s += text;
-}
-inline void AppendReal(std::string& s, double a) {
-  char text[40];
-  snprintf(text, sizeof text, "%g", a);
-  s += text;
-}
-template <class T> inline void Append(std::string& s, const T& a) {
-  if constexpr (std::is_floating_point_v<T>) AppendReal(s, (double)a);
-  else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) AppendInteger(s, (long long)a);
-  else if constexpr (std::is_convertible_v<T, std::string>) s += std::string(a);
-  else {
-    s += '[';
-    bool first = true;
-    for (auto v : a) {
-      if (!first) s += ", ";
-      first = false;
-      Append(s, v);
-    }
-    s += ']';
-  }
-}
-template <class... A> inline std::string Concat(const A&... a) {
-  std::string s;
-  (Append(s, a), ...);
-  return s;
-}
-// What TORCH_CHECK calls: almost always without a template.
-[[noreturn]] inline void CheckFailed(const char* condition) { kuafu_raise(condition, "", "", ""); }
-[[noreturn]] inline void CheckFailed(const char* condition, const char* message) { kuafu_raise(condition, message, "", ""); }
-template <class... A> [[noreturn]] inline void CheckFailed(const char* condition, const A&... a) { Raise(Concat(condition, a...)); }
-
-}  // namespace kuafu
-
-namespace c10 {
-
-using std::optional;
-using std::nullopt;
-using std::make_optional;
-using Half = __half;
-using BFloat16 = __nv_bfloat16;
-
-enum class ScalarType : int8_t {
-  Byte = 0, Char = 1, Short = 2, Int = 3, Long = 4, Half = 5, Float = 6, Double = 7, Bool = 11, BFloat16 = 15,
-  Undefined = -1
-};
-enum class DeviceType : int8_t { CPU = 0, CUDA = 1, PrivateUse1 = 20 };
-struct Device {
-  DeviceType kind = DeviceType::CUDA;
-  int number = 0;
-  Device(DeviceType type = DeviceType::CUDA, int index = 0) : kind(type), number(index < 0 ? 0 : index) {}
-  DeviceType type() const { return kind; }
-  int index() const { return number; }
-  bool is_cuda() const { return kind == DeviceType::CUDA; }
-  bool is_cpu() const { return kind == DeviceType::CPU; }
-  bool is_privateuseone() const { return kind == DeviceType::PrivateUse1; }
-  bool operator==(const Device& o) const { return kind == o.kind && number == o.number; }
-  bool operator!=(const Device& o) const { return !(*this == o); }
-};
-
-// A borrowed list. An initializer list lives until the end of the full expression.
-template <class T> class ArrayRef {
- public:
-  ArrayRef() = default;
-  ArrayRef(const T* data, size_t size) : data_(data), size_(size) {}
-  ArrayRef(const std::vector<T>& v) : data_(v.data()), size_(v.size()) {}
-  ArrayRef(const std::initializer_list<T>& v) : data_(v.begin()), size_(v.size()) {}
-  template <size_t N> ArrayRef(const T (&v)[N]) : data_(v), size_(N) {}
-  const T* data() const { return data_; }
-  const T* begin() const { return data_; }
-  const T* end() const { return data_ + size_; }
-  size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
-  const T& operator[](size_t i) const { return data_[i]; }
-  const T& at(size_t i) const { return i < size_ ? data_[i] : (kuafu::Raise("index out of range"), data_[0]); }
-  const T& front() const { return data_[0]; }
-  const T& back() const { return data_[size_ - 1]; }
-  std::vector<T> vec() const { return std::vector<T>(begin(), end()); }
-  bool equals(ArrayRef o) const {
-    if (size_ != o.size_) return false;
-    for (size_t i = 0; i < size_; ++i) if (!(data_[i] == o.data_[i])) return false;
-    return true;
-  }
-
- private:
-  const T* data_ = nullptr;
-  size_t size_ = 0;
-};
-template <class T> bool operator==(ArrayRef<T> a, ArrayRef<T> b) { return a.equals(b); }
-template <class T> bool operator!=(ArrayRef<T> a, ArrayRef<T> b) { return !a.equals(b); }
-using IntArrayRef = ArrayRef<int64_t>;
-
-template <class T> struct CppTypeToScalarType;
-#define KUAFU_TYPE(T, name) template <> struct CppTypeToScalarType<T> { static constexpr ScalarType value = ScalarType::name; };
-KUAFU_TYPE(uint8_t, Byte) KUAFU_TYPE(int8_t, Char) KUAFU_TYPE(int16_t, Short) KUAFU_TYPE(int, Int) KUAFU_TYPE(long, Long)
-KUAFU_TYPE(long long, Long) KUAFU_TYPE(__half, Half) KUAFU_TYPE(float, Float) KUAFU_TYPE(double, Double) KUAFU_TYPE(bool, Bool)
-KUAFU_TYPE(__nv_bfloat16, BFloat16)
-#undef KUAFU_TYPE
-
-inline const char* toString(ScalarType t) {
-  switch (t) {
-    case ScalarType::Byte: return "Byte";
-    case ScalarType::Char: return "Char";
-    case ScalarType::Short: return "Short";
-    case ScalarType::Int: return "Int";
-    case ScalarType::Long: return "Long";
-    case ScalarType::Half: return "Half";
-    case ScalarType::Float: return "Float";
-    case ScalarType::Double: return "Double";
-    case ScalarType::Bool: return "Bool";
-    case ScalarType::BFloat16: return "BFloat16";
-    default: return "Undefined";
-  }
-}
-inline size_t elementSize(ScalarType t) {
-  switch (t) {
-    case ScalarType::Byte: case ScalarType::Char: case ScalarType::Bool: return 1;
-    case ScalarType::Short: case ScalarType::Half: case ScalarType::BFloat16: return 2;
-    case ScalarType::Int: case ScalarType::Float: return 4;
-    default: return 8;
-  }
-}
-inline bool isFloatingType(ScalarType t) {
-  return t == ScalarType::Half || t == ScalarType::Float || t == ScalarType::Double || t == ScalarType::BFloat16;
-}
-
-enum class MemoryFormat : int8_t { Contiguous, Preserve };
-struct TensorOptions {
-  ScalarType type = ScalarType::Float;
-  Device place;
-  bool has_type = false;
-  TensorOptions() = default;
-  TensorOptions(ScalarType t) : type(t), has_type(true) {}
-  TensorOptions(Device d) : place(d) {}
-  TensorOptions(DeviceType d) : place(d) {}
-  TensorOptions dtype(ScalarType t) const { TensorOptions o = *this; o.type = t; o.has_type = true; return o; }
-  TensorOptions device(Device d) const { TensorOptions o = *this; o.place = d; return o; }
-  TensorOptions device(DeviceType d, int index = 0) const { return device(Device(d, index)); }
-  TensorOptions requires_grad(bool) const { return *this; }
-  TensorOptions memory_format(MemoryFormat) const { return *this; }
-  ScalarType dtype() const { return type; }
-  Device device() const { return place; }
-};
-
-}  // namespace c10
+#ifdef KUAFU_MUSA
+#define KUAFU_RUNTIME(name) musa##name
+#else
+#define KUAFU_RUNTIME(name) cuda##name
+#endif
 
 namespace at {
 
@@ -223,6 +58,39 @@ template <class T, size_t N, template <class> class Traits = DefaultPtrTraits>
 using PackedTensorAccessor32 = GenericPackedTensorAccessor<T, N, Traits, int32_t>;
 template <class T, size_t N, template <class> class Traits = DefaultPtrTraits>
 using PackedTensorAccessor64 = GenericPackedTensorAccessor<T, N, Traits, int64_t>;
+template <class T, size_t N, template <class> class Traits = DefaultPtrTraits, class I = int64_t>
+using PackedTensorAccessor = GenericPackedTensorAccessor<T, N, Traits, I>;
+
+class Tensor;
+// Here because Tensor::index takes them.
+namespace indexing {
+enum class None_t { kNone };
+constexpr None_t None = None_t::kNone;
+enum class Ellipsis_t { kEllipsis };
+constexpr Ellipsis_t Ellipsis = Ellipsis_t::kEllipsis;
+struct Slice {
+  std::optional<int64_t> start, stop;
+  int64_t step = 1;
+  Slice() = default;
+  Slice(std::optional<int64_t> first, std::optional<int64_t> last = std::nullopt, std::optional<int64_t> by = std::nullopt);
+  Slice(None_t, std::optional<int64_t> last = std::nullopt) : stop(last) {}
+  Slice(int64_t first, None_t) : start(first) {}
+  Slice(None_t, None_t, std::optional<int64_t> by = std::nullopt) : step(by.value_or(1)) {}
+};
+struct TensorIndex {
+  enum class Kind : uint8_t { kNumber, kSlice, kNone, kEllipsis, kTensor };
+  Kind kind;
+  int64_t number = 0;
+  Slice slice;
+  template <class T, class = std::enable_if_t<std::is_integral_v<T>>> TensorIndex(T i) : kind(Kind::kNumber), number((int64_t)i) {}
+  TensorIndex(Slice s) : kind(Kind::kSlice), slice(s) {}
+  TensorIndex(None_t) : kind(Kind::kNone) {}
+  TensorIndex(std::nullopt_t) : kind(Kind::kNone) {}
+  TensorIndex(Ellipsis_t) : kind(Kind::kEllipsis) {}
+  TensorIndex(const char*) : kind(Kind::kEllipsis) {}
+  TensorIndex(const Tensor&) : kind(Kind::kTensor) {}
+};
+}  // namespace indexing
 
 class Tensor {
  public:
@@ -258,21 +126,40 @@ class Tensor {
   int64_t numel() const { return kuafu_tensor_numel(handle()); }
   int64_t storage_offset() const { return kuafu_tensor_storage_offset(handle()); }
   ScalarType scalar_type() const { return (ScalarType)kuafu_tensor_dtype(handle()); }
-  ScalarType dtype() const { return scalar_type(); }
-  ScalarType type() const { return scalar_type(); }
+  TypeMeta dtype() const { return scalar_type(); }
+  TypeProperties type() const { return {scalar_type(), is_cuda()}; }
+  std::string toString() const { return type().toString(); }
   size_t element_size() const { return elementSize(scalar_type()); }
   size_t itemsize() const { return element_size(); }
   size_t nbytes() const { return element_size() * (size_t)numel(); }
   bool is_floating_point() const { return isFloatingType(scalar_type()); }
-  Device device() const { return Device(is_cuda() ? DeviceType::CUDA : DeviceType::CPU); }
+  Device device() const { return Device(is_cuda() ? kKuafuDevice : DeviceType::CPU); }
+  Layout layout() const { return kStrided; }
   int get_device() const { return 0; }
   bool is_cuda() const { return kuafu_tensor_is_cuda(handle()) != 0; }
   bool is_privateuseone() const { return is_cuda(); }
   bool is_musa() const { return is_cuda(); }
   bool is_cpu() const { return !is_cuda(); }
+  bool is_sparse() const { return false; }
+  bool is_quantized() const { return false; }
+  bool is_complex() const { return false; }
+  bool is_signed() const { return scalar_type() != ScalarType::Byte && scalar_type() != ScalarType::Bool; }
+  bool is_leaf() const { return true; }
+  bool is_pinned() const { return false; }
   bool requires_grad() const { return false; }
+  const Tensor& set_requires_grad(bool) const { return *this; }
+  const Tensor& requires_grad_(bool = true) const { return *this; }
+  void reset() { *this = Tensor(); }
+  bool sizes_equal(const Tensor& o) const { return sizes() == o.sizes(); }
   bool is_same(const Tensor& o) const { return handle_ == o.handle_; }
   TensorOptions options() const { return TensorOptions(scalar_type()).device(device()); }
+  bool is_contiguous(MemoryFormat format) const {
+    return format == MemoryFormat::Contiguous ? is_contiguous() : numel() == 0 || strides() == IntArrayRef(FormatStrides(format));
+  }
+  bool is_non_overlapping_and_dense() const { return is_contiguous(); }
+  MemoryFormat suggest_memory_format() const {
+    return dim() == 4 && !is_contiguous() && is_contiguous(MemoryFormat::ChannelsLast) ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous;
+  }
   bool is_contiguous() const {
     int64_t expected = 1;
     if (numel() == 0) return true;
@@ -287,7 +174,7 @@ class Tensor {
   template <class T> T* data_ptr() const {
     using U = std::remove_const_t<T>;
     if (CppTypeToScalarType<U>::value != scalar_type()) {
-      kuafu::RaiseWords("data_ptr: expected a tensor of type ", toString(CppTypeToScalarType<U>::value), " but it is ", toString(scalar_type()));
+      kuafu::RaiseWords("data_ptr: expected a tensor of type ", c10::toString(CppTypeToScalarType<U>::value), " but it is ", c10::toString(scalar_type()));
     }
     return (T*)data_ptr();
   }
@@ -300,6 +187,10 @@ class Tensor {
   PackedTensorAccessor32<T, N, Traits> packed_accessor32() const { return {Checked<T>(N), sizes().data(), strides().data()}; }
   template <class T, size_t N, template <class> class Traits = DefaultPtrTraits>
   PackedTensorAccessor64<T, N, Traits> packed_accessor64() const { return {Checked<T>(N), sizes().data(), strides().data()}; }
+  template <class T, size_t N, template <class> class Traits = DefaultPtrTraits, class I = int64_t>
+  GenericPackedTensorAccessor<T, N, Traits, I> packed_accessor() const { return {Checked<T>(N), sizes().data(), strides().data()}; }
+  template <class T, size_t N, template <class> class Traits = DefaultPtrTraits>
+  GenericPackedTensorAccessor<T, N, Traits, int64_t> generic_packed_accessor() const { return packed_accessor<T, N, Traits>(); }
   template <class T, size_t N> TensorAccessor<T, N> accessor() const { return {Checked<T>(N), sizes().data(), strides().data()}; }
   template <class T> T item() const {
     double real = 0;
@@ -309,7 +200,20 @@ class Tensor {
     else return (T)real;
   }
 
-  Tensor contiguous(MemoryFormat = MemoryFormat::Contiguous) const { return Take(kuafu_tensor_contiguous(handle())); }
+  Scalar item() const {
+    double real = 0;
+    int64_t integer = 0;
+    if (kuafu_tensor_item(handle(), &real, &integer) < 0) kuafu::Raise(kuafu_tensor_error());
+    return is_floating_point() ? Scalar(real) : Scalar(integer);
+  }
+
+  Tensor contiguous(MemoryFormat format = MemoryFormat::Contiguous) const {
+    if (format != MemoryFormat::Contiguous && format != MemoryFormat::Preserve && is_contiguous(format)) return *this;
+    if (format == MemoryFormat::ChannelsLast || format == MemoryFormat::ChannelsLast3d) {
+      return Take(kuafu_tensor_new((int32_t)dim(), sizes().data(), FormatStrides(format).data(), kuafu_tensor_dtype(handle()), KUAFU_TENSOR_UNINIT)).copy_(*this);
+    }
+    return Take(kuafu_tensor_contiguous(handle()));
+  }
   Tensor as_strided(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> offset = std::nullopt) const {
     if (sizes.size() != strides.size()) kuafu::Raise("as_strided: as many strides as sizes are needed");
     return Take(kuafu_tensor_as_strided(handle(), (int32_t)sizes.size(), sizes.data(), strides.data(), offset.value_or(storage_offset())));
@@ -384,7 +288,7 @@ class Tensor {
     s[i] = length;
     return as_strided(s, strides(), storage_offset() + start * strides()[i]);
   }
-  Tensor slice(int64_t d, int64_t start, int64_t end) const { return narrow(d, start, (end > size(d) ? size(d) : end) - start); }
+  Tensor slice(int64_t d, int64_t start, int64_t end) const { return slice(d, std::optional<int64_t>(start), std::optional<int64_t>(end)); }
   Tensor select(int64_t d, int64_t index) const {
     const size_t i = Dim(d);
     if (index < 0) index += sizes()[i];
@@ -395,6 +299,69 @@ class Tensor {
     return n.as_strided(s, t);
   }
   Tensor operator[](int64_t index) const { return select(0, index); }
+  Tensor slice(int64_t d, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step = 1) const {
+    const size_t i = Dim(d);
+    const int64_t n = sizes()[i];
+    const auto clip = [n](int64_t at) { return at < -n ? 0 : at < 0 ? at + n : at > n ? n : at; };
+    const int64_t first = clip(start.value_or(0)), last = clip(end.value_or(n));
+    if (step < 1) kuafu::Raise("slice: the step must be positive");
+    std::vector<int64_t> s = sizes().vec(), t = strides().vec();
+    s[i] = last > first ? (last - first + step - 1) / step : 0;
+    t[i] *= step;
+    return as_strided(s, t, storage_offset() + (s[i] > 0 ? first : 0) * strides()[i]);
+  }
+  Tensor swapaxes(int64_t a, int64_t b) const { return transpose(a, b); }
+  Tensor swapdims(int64_t a, int64_t b) const { return transpose(a, b); }
+  Tensor mT() const { return transpose(-2, -1); }
+  Tensor movedim(int64_t from, int64_t to) const {
+    std::vector<int64_t> order;
+    for (int64_t i = 0; i < dim(); ++i) if (i != (int64_t)Dim(from)) order.push_back(i);
+    order.insert(order.begin() + (int64_t)Dim(to), (int64_t)Dim(from));
+    return permute(order);
+  }
+  Tensor unflatten(int64_t d, IntArrayRef shape) const {
+    std::vector<int64_t> s = sizes().vec();
+    const int64_t i = (int64_t)Dim(d);
+    s.erase(s.begin() + i);
+    s.insert(s.begin() + i, shape.begin(), shape.end());
+    return view(s);
+  }
+  Tensor unfold(int64_t d, int64_t size, int64_t step) const {
+    const size_t i = Dim(d);
+    if (size < 0 || step < 1 || size > sizes()[i]) kuafu::Raise("unfold: the window does not fit");
+    std::vector<int64_t> s = sizes().vec(), t = strides().vec();
+    s.push_back(size);
+    t.push_back(t[i]);
+    s[i] = (s[i] - size) / step + 1;
+    t[i] *= step;
+    return as_strided(s, t);
+  }
+  std::vector<Tensor> split(int64_t size, int64_t d = 0) const {
+    if (size < 1) kuafu::Raise("split: the size must be positive");
+    std::vector<Tensor> parts;
+    for (int64_t at = 0, n = this->size(d); at < n; at += size) parts.push_back(narrow(d, at, n - at < size ? n - at : size));
+    return parts;
+  }
+  std::vector<Tensor> split(IntArrayRef sizes, int64_t d = 0) const { return split_with_sizes(sizes, d); }
+  std::vector<Tensor> split_with_sizes(IntArrayRef sizes, int64_t d = 0) const {
+    std::vector<Tensor> parts;
+    int64_t at = 0;
+    for (int64_t n : sizes) { parts.push_back(narrow(d, at, n)); at += n; }
+    return parts;
+  }
+  std::vector<Tensor> chunk(int64_t count, int64_t d = 0) const {
+    if (count < 1) kuafu::Raise("chunk: the number must be positive");
+    const int64_t n = (size(d) + count - 1) / count;
+    return split(n > 0 ? n : 1, d);
+  }
+  std::vector<Tensor> unbind(int64_t d = 0) const {
+    std::vector<Tensor> parts;
+    for (int64_t i = 0, n = size(d); i < n; ++i) parts.push_back(select(d, i));
+    return parts;
+  }
+  Tensor index(ArrayRef<indexing::TensorIndex> at) const;
+  const Tensor& index_put_(ArrayRef<indexing::TensorIndex> at, const Tensor& v) const { index(at).copy_(v.expand_as(index(at))); return *this; }
+  const Tensor& index_put_(ArrayRef<indexing::TensorIndex> at, const Scalar& v) const { index(at).fill_(v); return *this; }
   Tensor expand(IntArrayRef shape) const {
     if ((int64_t)shape.size() < dim()) kuafu::Raise("expand: fewer dimensions than the tensor has");
     const size_t lead = shape.size() - (size_t)dim();
@@ -413,25 +380,77 @@ class Tensor {
     if (kuafu_tensor_fill(handle(), v) < 0) kuafu::Raise(kuafu_tensor_error());
     return *this;
   }
-  const Tensor& zero_() const { return fill_(0); }
+  const Tensor& fill_(const Scalar& v) const { return fill_(v.toDouble()); }
+  const Tensor& zero_() const { return fill_(0.0); }
   const Tensor& copy_(const Tensor& from, bool = false) const {
     if (kuafu_tensor_copy(handle(), from.handle()) < 0) kuafu::Raise(kuafu_tensor_error());
     return *this;
   }
+  Tensor clone(MemoryFormat) const { return clone(); }
   Tensor clone() const { return Take(kuafu_tensor_to_dtype(handle(), (int32_t)scalar_type())); }
   Tensor detach() const { return *this; }
+  Tensor detach_() const { return *this; }
+  Tensor alias() const { return *this; }
   Tensor to(ScalarType t) const { return t == scalar_type() ? *this : Take(kuafu_tensor_to_dtype(handle(), (int32_t)t)); }
-  Tensor to(const TensorOptions& o) const { return o.has_type ? to(o.type) : *this; }
+  Tensor to(ScalarType t, bool, bool copy = false) const { return copy && t == scalar_type() ? clone() : to(t); }
+  Tensor to(TypeMeta t) const { return to((ScalarType)t); }
+  Tensor to(const TensorOptions& o, bool = false, bool = false) const { return o.has_type ? to(o.place).to(o.type) : to(o.place); }
+  Tensor to(Device d, bool = false) const { return d.is_cpu() ? cpu() : cuda(); }
+  Tensor to(DeviceType d, bool = false) const { return to(Device(d)); }
+  Tensor to(Device d, ScalarType t, bool = false, bool = false) const { return to(d).to(t); }
+  Tensor to(const Tensor& o) const { return to(o.scalar_type()); }
   Tensor toType(ScalarType t) const { return to(t); }
-  Tensor to(Device d) const { return d.is_cpu() ? (kuafu::Raise("to: tensors stay on the device"), *this) : *this; }
-  Tensor cuda() const { return *this; }
+  Tensor type_as(const Tensor& o) const { return to(o.scalar_type()); }
+  Tensor cuda(int = 0, bool = false) const { return *this; }
+  Tensor musa() const { return *this; }
   Tensor cpu() const { kuafu::Raise("cpu: tensors stay on the device; use item for one element"); }
+  Tensor pin_memory() const { return *this; }
+  Tensor new_empty(IntArrayRef s, const TensorOptions& o) const;
+  Tensor new_zeros(IntArrayRef s, const TensorOptions& o) const;
+  Tensor new_ones(IntArrayRef s, const TensorOptions& o) const;
+  Tensor new_full(IntArrayRef s, const Scalar& v, const TensorOptions& o) const;
+  Tensor new_empty(IntArrayRef s) const { return new_empty(s, options()); }
+  Tensor new_zeros(IntArrayRef s) const { return new_zeros(s, options()); }
+  Tensor new_ones(IntArrayRef s) const { return new_ones(s, options()); }
+  Tensor new_full(IntArrayRef s, const Scalar& v) const { return new_full(s, v, options()); }
+
+  // What only a library does; see library.h.
+  using Any = kuafu::Any;
+#define KUAFU_OPERATOR(name, required, kinds) KUAFU_METHOD_##kinds(name, required)
+#include "kuafu/library_ops.inc"
+#undef KUAFU_OPERATOR
+  Tensor max() const { kuafu_library_call("at::max"); }
+  Tensor max(const Tensor&) const { kuafu_library_call("at::max"); }
+  std::tuple<Tensor, Tensor> max(int64_t, bool = false) const { kuafu_library_call("at::max"); }
+  Tensor min() const { kuafu_library_call("at::min"); }
+  Tensor min(const Tensor&) const { kuafu_library_call("at::min"); }
+  std::tuple<Tensor, Tensor> min(int64_t, bool = false) const { kuafu_library_call("at::min"); }
+  bool equal(const Tensor&) const { kuafu_library_call("at::equal"); }
+  bool allclose(const Tensor&, double = 0, double = 0, bool = false) const { kuafu_library_call("at::allclose"); }
+  Tensor& operator+=(Any) { kuafu_library_call("at::add_"); }
+  Tensor& operator-=(Any) { kuafu_library_call("at::sub_"); }
+  Tensor& operator*=(Any) { kuafu_library_call("at::mul_"); }
+  Tensor& operator/=(Any) { kuafu_library_call("at::div_"); }
+  Tensor operator-() const { kuafu_library_call("at::neg"); }
+  Tensor operator~() const { kuafu_library_call("at::bitwise_not"); }
+  Tensor operator[](const Tensor&) const { kuafu_library_call("at::index"); }
 
  private:
   size_t Dim(int64_t i) const {
     const int64_t n = dim();
     if (i < -n || i >= n) kuafu::RaiseNumbers("dimension ", i, " is out of range for a tensor of ", n, " dimensions");
     return (size_t)(i < 0 ? i + n : i);
+  }
+  // Of a dense tensor whose channels, the second dimension, lie innermost.
+  std::vector<int64_t> FormatStrides(MemoryFormat format) const {
+    const int64_t n = dim();
+    if (n != (format == MemoryFormat::ChannelsLast3d ? 5 : 4)) kuafu::Raise("a channels-last tensor must have 4 dimensions, or 5 for three of space");
+    std::vector<int64_t> t((size_t)n);
+    t[1] = 1;
+    int64_t step = sizes()[1];
+    for (int64_t i = n - 1; i > 1; --i) { t[i] = step; step *= sizes()[i]; }
+    t[0] = step;
+    return t;
   }
   template <class T> T* Checked(size_t n) const {
     if ((size_t)dim() != n) kuafu::RaiseNumbers("accessor: expected ", (long long)n, " dimensions but the tensor has ", dim(), "");
@@ -480,23 +499,107 @@ inline Tensor empty(IntArrayRef s, const TensorOptions& o, std::optional<MemoryF
 inline Tensor zeros(IntArrayRef s, const TensorOptions& o = {}) {
   return Tensor::Take(kuafu_tensor_new((int32_t)s.size(), s.data(), nullptr, (int32_t)o.type, KUAFU_TENSOR_ZERO));
 }
-inline Tensor full(IntArrayRef s, double v, const TensorOptions& o = {}) { return empty(s, o).fill_(v); }
-inline Tensor ones(IntArrayRef s, const TensorOptions& o = {}) { return full(s, 1, o); }
+inline Tensor empty(IntArrayRef s, ScalarType t, std::optional<Layout>, std::optional<Device>, std::optional<bool>, std::optional<MemoryFormat> = std::nullopt) { return empty(s, TensorOptions(t)); }
+inline Tensor full(IntArrayRef s, const Scalar& v, const TensorOptions& o) {
+  return empty(s, o.has_type || v.isFloatingPoint() ? o : o.dtype(v.type())).fill_(v);
+}
+inline Tensor full(IntArrayRef s, const Scalar& v) { return full(s, v, TensorOptions()); }
+inline Tensor ones(IntArrayRef s, const TensorOptions& o = {}) { return empty(s, o).fill_(1.0); }
 inline TensorOptions Merge(const Tensor& t, const TensorOptions& o) { return o.has_type ? o : t.options(); }
 inline Tensor empty_like(const Tensor& t) { return empty(t.sizes(), t.options()); }
 inline Tensor empty_like(const Tensor& t, const TensorOptions& o, std::optional<MemoryFormat> = std::nullopt) { return empty(t.sizes(), Merge(t, o)); }
 inline Tensor zeros_like(const Tensor& t, const TensorOptions& o = {}) { return zeros(t.sizes(), Merge(t, o)); }
-inline Tensor ones_like(const Tensor& t, const TensorOptions& o = {}) { return full(t.sizes(), 1, Merge(t, o)); }
-inline Tensor full_like(const Tensor& t, double v, const TensorOptions& o = {}) { return full(t.sizes(), v, Merge(t, o)); }
+inline Tensor ones_like(const Tensor& t, const TensorOptions& o = {}) { return ones(t.sizes(), Merge(t, o)); }
+inline Tensor full_like(const Tensor& t, const Scalar& v, const TensorOptions& o = {}) { return empty(t.sizes(), Merge(t, o)).fill_(v); }
+inline Tensor Tensor::new_empty(IntArrayRef s, const TensorOptions& o) const { return empty(s, Merge(*this, o)); }
+inline Tensor Tensor::new_zeros(IntArrayRef s, const TensorOptions& o) const { return zeros(s, Merge(*this, o)); }
+inline Tensor Tensor::new_ones(IntArrayRef s, const TensorOptions& o) const { return ones(s, Merge(*this, o)); }
+inline Tensor Tensor::new_full(IntArrayRef s, const Scalar& v, const TensorOptions& o) const { return empty(s, Merge(*this, o)).fill_(v); }
+// Values that the host has.
+inline Tensor FromHost(const void* data, IntArrayRef sizes, ScalarType own, const TensorOptions& o) {
+  Tensor t = empty(sizes, o.dtype(own));
+  if (t.numel() > 0 && KUAFU_RUNTIME(Memcpy)(t.data_ptr(), data, t.nbytes(), KUAFU_RUNTIME(MemcpyHostToDevice)) != cudaSuccess)
+    kuafu::Raise("tensor: the values cannot be copied to the device");
+  return o.has_type ? t.to(o.type) : t;
+}
+template <class T> inline Tensor tensor(ArrayRef<T> v, const TensorOptions& o = {}) {
+  const Tensor t = FromHost(v.data(), {(int64_t)v.size()}, CppTypeToScalarType<T>::value, o);
+  return o.has_type || std::is_integral_v<T> ? t : t.to(ScalarType::Float);
+}
+template <class T> inline Tensor tensor(std::initializer_list<T> v, const TensorOptions& o = {}) { return tensor(ArrayRef<T>(v), o); }
+template <class T> inline Tensor tensor(const std::vector<T>& v, const TensorOptions& o = {}) { return tensor(ArrayRef<T>(v), o); }
+inline Tensor scalar_tensor(const Scalar& v, const TensorOptions& o = {}) { return full({}, v, o); }
+template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>> inline Tensor tensor(T v, const TensorOptions& o = {}) { return scalar_tensor(v, o); }
+inline Tensor arange(const Scalar& begin, const Scalar& end, const Scalar& step, const TensorOptions& o = {}) {
+  const bool real = begin.isFloatingPoint() || end.isFloatingPoint() || step.isFloatingPoint();
+  std::vector<double> v;
+  if (step.toDouble() == 0) kuafu::Raise("arange: the step must not be zero");
+  const double span = (end.toDouble() - begin.toDouble()) / step.toDouble();
+  for (int64_t i = 0; (double)i < span; ++i) v.push_back(begin.toDouble() + (double)i * step.toDouble());
+  return FromHost(v.data(), {(int64_t)v.size()}, ScalarType::Double, o.has_type ? o : o.dtype(real ? ScalarType::Float : ScalarType::Long));
+}
+inline Tensor arange(const Scalar& begin, const Scalar& end, const TensorOptions& o = {}) { return arange(begin, end, 1, o); }
+inline Tensor arange(const Scalar& end, const TensorOptions& o = {}) { return arange(0, end, 1, o); }
+inline Tensor from_blob(void*, IntArrayRef, const TensorOptions& = {}) { kuafu::Raise("from_blob is not available: create the tensor and pass its data_ptr"); }
+
+// Indices of Tensor::index: numbers, slices, None and "...".
+namespace indexing {
+inline Slice::Slice(std::optional<int64_t> first, std::optional<int64_t> last, std::optional<int64_t> by) : start(first), stop(last), step(by.value_or(1)) {}
+}  // namespace indexing
+inline Tensor Tensor::index(ArrayRef<indexing::TensorIndex> at) const {
+  using Kind = indexing::TensorIndex::Kind;
+  int64_t named = 0, d = 0;
+  for (const auto& i : at) named += i.kind == Kind::kNumber || i.kind == Kind::kSlice;
+  Tensor t = *this;
+  for (const auto& i : at) {
+    switch (i.kind) {
+      case Kind::kNumber: t = t.select(d, i.number); break;
+      case Kind::kSlice: t = t.slice(d, i.slice.start, i.slice.stop, i.slice.step); ++d; break;
+      case Kind::kNone: t = t.unsqueeze(d); ++d; break;
+      case Kind::kEllipsis: d += dim() - named; break;
+      case Kind::kTensor: kuafu_library_call("at::index");
+    }
+  }
+  return t;
+}
+
+// The same as functions.
+inline Tensor transpose(const Tensor& t, int64_t a, int64_t b) { return t.transpose(a, b); }
+inline Tensor t(const Tensor& x) { return x.t(); }
+inline Tensor permute(const Tensor& t, IntArrayRef order) { return t.permute(order); }
+inline Tensor reshape(const Tensor& t, IntArrayRef shape) { return t.reshape(shape); }
+inline Tensor flatten(const Tensor& t, int64_t first = 0, int64_t last = -1) { return t.flatten(first, last); }
+inline Tensor squeeze(const Tensor& t) { return t.squeeze(); }
+inline Tensor squeeze(const Tensor& t, int64_t d) { return t.squeeze(d); }
+inline Tensor unsqueeze(const Tensor& t, int64_t d) { return t.unsqueeze(d); }
+inline Tensor narrow(const Tensor& t, int64_t d, int64_t start, int64_t length) { return t.narrow(d, start, length); }
+inline Tensor select(const Tensor& t, int64_t d, int64_t i) { return t.select(d, i); }
+inline Tensor slice(const Tensor& t, int64_t d, std::optional<int64_t> a, std::optional<int64_t> b, int64_t step = 1) { return t.slice(d, a, b, step); }
+inline Tensor clone(const Tensor& t) { return t.clone(); }
+inline Tensor detach(const Tensor& t) { return t; }
+inline Tensor as_strided(const Tensor& t, IntArrayRef sizes, IntArrayRef strides) { return t.as_strided(sizes, strides); }
+inline std::vector<Tensor> split(const Tensor& t, int64_t size, int64_t d = 0) { return t.split(size, d); }
+inline std::vector<Tensor> chunk(const Tensor& t, int64_t n, int64_t d = 0) { return t.chunk(n, d); }
+inline std::vector<Tensor> unbind(const Tensor& t, int64_t d = 0) { return t.unbind(d); }
+inline int64_t numel(const Tensor& t) { return t.numel(); }
+inline bool is_floating_point(const Tensor& t) { return t.is_floating_point(); }
+inline ScalarType promote_types(ScalarType a, ScalarType b) { return isFloatingType(b) && !isFloatingType(a) ? b : a > b && isFloatingType(a) == isFloatingType(b) ? a : isFloatingType(a) ? a : b; }
+using TensorList = ArrayRef<Tensor>;
+using OptionalIntArrayRef = std::optional<IntArrayRef>;
+using OptionalTensorRef = std::optional<Tensor>;
 inline TensorOptions dtype(ScalarType t) { return TensorOptions(t); }
+inline TensorOptions dtype(TypeMeta t) { return TensorOptions(t); }
 inline TensorOptions device(Device d) { return TensorOptions(d); }
+inline TensorOptions device(DeviceType d) { return TensorOptions(d); }
+inline TensorOptions requires_grad(bool = true) { return {}; }
+inline TensorOptions layout(Layout) { return {}; }
 
 constexpr ScalarType kByte = ScalarType::Byte, kUInt8 = ScalarType::Byte, kChar = ScalarType::Char, kInt8 = ScalarType::Char,
     kShort = ScalarType::Short, kInt16 = ScalarType::Short, kInt = ScalarType::Int, kInt32 = ScalarType::Int,
     kLong = ScalarType::Long, kInt64 = ScalarType::Long, kHalf = ScalarType::Half, kFloat16 = ScalarType::Half,
     kFloat = ScalarType::Float, kFloat32 = ScalarType::Float, kDouble = ScalarType::Double, kFloat64 = ScalarType::Double,
     kBool = ScalarType::Bool, kBFloat16 = ScalarType::BFloat16;
-constexpr DeviceType kCPU = DeviceType::CPU, kCUDA = DeviceType::CUDA, kMUSA = DeviceType::CUDA, kPrivateUse1 = DeviceType::PrivateUse1;
+constexpr DeviceType kCPU = DeviceType::CPU, kCUDA = DeviceType::CUDA, kMUSA = kKuafuDevice, kPrivateUse1 = DeviceType::PrivateUse1;
 
 }  // namespace at
 
@@ -504,153 +607,8 @@ namespace torch {
 using namespace at;
 using Dtype = at::ScalarType;
 using at::Tensor;
+using at::Half;
+using at::BFloat16;
 namespace headeronly { using namespace c10; }
+namespace indexing = at::indexing;
 }  // namespace torch
-
-// Checks and dispatch.
-#define TORCH_CHECK(condition, ...)                                                                   \
-  do {                                                                                                \
-    if (!(condition)) ::kuafu::CheckFailed("check failed: " #condition " ", ##__VA_ARGS__);           \
-  } while (0)
-#define TORCH_INTERNAL_ASSERT TORCH_CHECK
-#define TORCH_CHECK_EQ(a, b) TORCH_CHECK((a) == (b))
-#define TORCH_WARN(...) ((void)0)
-#define AT_ASSERTM TORCH_CHECK
-#define AT_ASSERT TORCH_CHECK
-#define AT_ERROR(...) ::kuafu::Raise(::kuafu::Concat(__VA_ARGS__))
-#define KUAFU_CASE(Name, T, ...) case ::at::ScalarType::Name: { using scalar_t [[maybe_unused]] = T; return __VA_ARGS__(); }
-#define AT_DISPATCH_SWITCH(TYPE, NAME, ...)                                                           \
-  [&] {                                                                                               \
-    const ::at::ScalarType kuafu_type = TYPE;                                                         \
-    switch (kuafu_type) {                                                                             \
-      __VA_ARGS__                                                                                     \
-      default: ::kuafu::RaiseWords(NAME, " is not implemented for '", ::c10::toString(kuafu_type), "'");   \
-    }                                                                                                 \
-  }()
-namespace kuafu {
-template <c10::ScalarType> struct CppType;
-#define KUAFU_TYPE(T, name) template <> struct CppType<c10::ScalarType::name> { typedef T type; };
-KUAFU_TYPE(uint8_t, Byte) KUAFU_TYPE(int8_t, Char) KUAFU_TYPE(int16_t, Short) KUAFU_TYPE(int, Int) KUAFU_TYPE(int64_t, Long)
-KUAFU_TYPE(__half, Half) KUAFU_TYPE(float, Float) KUAFU_TYPE(double, Double) KUAFU_TYPE(bool, Bool) KUAFU_TYPE(__nv_bfloat16, BFloat16)
-#undef KUAFU_TYPE
-}  // namespace kuafu
-#define AT_DISPATCH_CASE(enumerator, ...)                                                             \
-  case enumerator: { using scalar_t [[maybe_unused]] = ::kuafu::CppType<enumerator>::type; return __VA_ARGS__(); }
-#define KUAFU_FLOATING(...) KUAFU_CASE(Float, float, __VA_ARGS__) KUAFU_CASE(Double, double, __VA_ARGS__)
-#define KUAFU_INTEGRAL(...)                                                                           \
-  KUAFU_CASE(Byte, uint8_t, __VA_ARGS__) KUAFU_CASE(Char, int8_t, __VA_ARGS__) KUAFU_CASE(Short, int16_t, __VA_ARGS__) \
-  KUAFU_CASE(Int, int, __VA_ARGS__) KUAFU_CASE(Long, int64_t, __VA_ARGS__)
-#define AT_DISPATCH_FLOATING_TYPES(TYPE, NAME, ...) AT_DISPATCH_SWITCH(TYPE, NAME, KUAFU_FLOATING(__VA_ARGS__))
-#define AT_DISPATCH_FLOATING_TYPES_AND_HALF(TYPE, NAME, ...)                                          \
-  AT_DISPATCH_SWITCH(TYPE, NAME, KUAFU_FLOATING(__VA_ARGS__) KUAFU_CASE(Half, ::at::Half, __VA_ARGS__))
-#define AT_DISPATCH_FLOATING_TYPES_AND(A, TYPE, NAME, ...)                                            \
-  AT_DISPATCH_SWITCH(TYPE, NAME, KUAFU_FLOATING(__VA_ARGS__) AT_DISPATCH_CASE(A, __VA_ARGS__))
-#define AT_DISPATCH_FLOATING_TYPES_AND2(A, B, TYPE, NAME, ...)                                        \
-  AT_DISPATCH_SWITCH(TYPE, NAME, KUAFU_FLOATING(__VA_ARGS__) AT_DISPATCH_CASE(A, __VA_ARGS__) AT_DISPATCH_CASE(B, __VA_ARGS__))
-#define AT_DISPATCH_REDUCED_FLOATING_TYPES(TYPE, NAME, ...)                                           \
-  AT_DISPATCH_SWITCH(TYPE, NAME, KUAFU_CASE(Half, ::at::Half, __VA_ARGS__) KUAFU_CASE(BFloat16, ::at::BFloat16, __VA_ARGS__))
-#define AT_DISPATCH_INTEGRAL_TYPES(TYPE, NAME, ...) AT_DISPATCH_SWITCH(TYPE, NAME, KUAFU_INTEGRAL(__VA_ARGS__))
-#define AT_DISPATCH_ALL_TYPES(TYPE, NAME, ...) AT_DISPATCH_SWITCH(TYPE, NAME, KUAFU_FLOATING(__VA_ARGS__) KUAFU_INTEGRAL(__VA_ARGS__))
-#define AT_DISPATCH_ALL_TYPES_AND(A, TYPE, NAME, ...)                                                 \
-  AT_DISPATCH_SWITCH(TYPE, NAME, KUAFU_FLOATING(__VA_ARGS__) KUAFU_INTEGRAL(__VA_ARGS__) AT_DISPATCH_CASE(A, __VA_ARGS__))
-#define AT_DISPATCH_ALL_TYPES_AND2(A, B, TYPE, NAME, ...)                                             \
-  AT_DISPATCH_SWITCH(TYPE, NAME, KUAFU_FLOATING(__VA_ARGS__) KUAFU_INTEGRAL(__VA_ARGS__) AT_DISPATCH_CASE(A, __VA_ARGS__) AT_DISPATCH_CASE(B, __VA_ARGS__))
-
-// Streams, guards and error checks of the dialect. Streams of PyTorch: always the default one.
-namespace kuafu {
-struct Stream {
-  cudaStream_t raw = nullptr;
-  cudaStream_t stream() const { return raw; }
-  operator cudaStream_t() const { return raw; }
-  int device_index() const { return 0; }
-  void synchronize() const;
-};
-struct Guard {
-  Guard() = default;
-  template <class T> explicit Guard(const T&) {}
-  template <class T> void set_index(T) {}
-  template <class T> void set_device(T) {}
-  template <class T> void reset_device(T) {}
-};
-inline Stream CurrentStream(int = -1) { return {}; }
-}  // namespace kuafu
-#ifdef KUAFU_MUSA
-#define KUAFU_RUNTIME(name) musa##name
-#define KUAFU_RUNTIME_NAMESPACE musa
-#define KUAFU_RUNTIME_CLASS(name) MUSA##name
-#define getCurrentKuafuStream getCurrentMUSAStream
-#define getDefaultKuafuStream getDefaultMUSAStream
-#else
-#define KUAFU_RUNTIME(name) cuda##name
-#define KUAFU_RUNTIME_NAMESPACE cuda
-#define KUAFU_RUNTIME_CLASS(name) CUDA##name
-#define getCurrentKuafuStream getCurrentCUDAStream
-#define getDefaultKuafuStream getDefaultCUDAStream
-#endif
-inline void kuafu::Stream::synchronize() const { KUAFU_RUNTIME(StreamSynchronize)(raw); }
-namespace c10 { namespace KUAFU_RUNTIME_NAMESPACE {
-using KUAFU_RUNTIME_CLASS(Stream) = kuafu::Stream;
-using KUAFU_RUNTIME_CLASS(Guard) = kuafu::Guard;
-using KUAFU_RUNTIME_CLASS(StreamGuard) = kuafu::Guard;
-using OptionalCUDAGuard = kuafu::Guard;
-using OptionalMUSAGuard = kuafu::Guard;
-inline kuafu::Stream getCurrentKuafuStream(int device = -1) { return kuafu::CurrentStream(device); }
-inline kuafu::Stream getDefaultKuafuStream(int device = -1) { return kuafu::CurrentStream(device); }
-inline kuafu::Stream getStreamFromPool(bool = false, int = -1) { return {}; }
-inline int current_device() { return 0; }
-inline int device_count() { return 1; }
-inline void Check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) kuafu::RaiseWords(what, ": ", KUAFU_RUNTIME(GetErrorString)(error), "");
-}
-}  // namespace KUAFU_RUNTIME_NAMESPACE
-}  // namespace c10
-namespace at {
-namespace KUAFU_RUNTIME_NAMESPACE {
-using namespace c10::KUAFU_RUNTIME_NAMESPACE;
-inline KUAFU_RUNTIME(DeviceProp)* getCurrentDeviceProperties() {
-  static KUAFU_RUNTIME(DeviceProp) properties;
-  c10::KUAFU_RUNTIME_NAMESPACE::Check(KUAFU_RUNTIME(GetDeviceProperties)(&properties, 0), "device properties");
-  return &properties;
-}
-}  // namespace KUAFU_RUNTIME_NAMESPACE
-using DeviceGuard = kuafu::Guard;
-inline std::optional<Device> device_of(const Tensor& t) { return t.device(); }
-}  // namespace at
-#define KUAFU_CHECK_CALL(call) ::c10::KUAFU_RUNTIME_NAMESPACE::Check((call), #call)
-#define C10_CUDA_CHECK(call) KUAFU_CHECK_CALL(call)
-#define AT_CUDA_CHECK(call) KUAFU_CHECK_CALL(call)
-#define C10_MUSA_CHECK(call) KUAFU_CHECK_CALL(call)
-#define TORCH_MUSA_CHECK(call) KUAFU_CHECK_CALL(call)
-#define C10_CUDA_KERNEL_LAUNCH_CHECK() ::c10::KUAFU_RUNTIME_NAMESPACE::Check(KUAFU_RUNTIME(GetLastError)(), "kernel launch")
-#define C10_MUSA_KERNEL_LAUNCH_CHECK() C10_CUDA_KERNEL_LAUNCH_CHECK()
-
-// pybind11: parsed, never run. The entry function is found by name.
-namespace kuafu {
-struct Arg { template <class T> Arg operator=(const T&) const { return *this; } };
-struct PyModule {
-  template <class... A> PyModule& def(const A&...) { return *this; }
-  template <class... A> PyModule& impl(const A&...) { return *this; }
-  template <class T> PyModule& operator=(const T&) { return *this; }
-  PyModule& doc() { return *this; }
-  template <class T> PyModule& attr(const T&) { return *this; }
-};
-}  // namespace kuafu
-namespace pybind11 {
-struct arg : kuafu::Arg {
-  explicit arg(const char*) {}
-  using kuafu::Arg::operator=;
-};
-struct none {};
-template <class T = void> struct call_guard {};
-struct gil_scoped_release {};
-}  // namespace pybind11
-namespace py = pybind11;
-#ifndef TORCH_EXTENSION_NAME
-#define TORCH_EXTENSION_NAME kuafu_extension
-#endif
-#define KUAFU_CAT_(a, b) a##b
-#define KUAFU_CAT(a, b) KUAFU_CAT_(a, b)
-#define PYBIND11_MODULE(name, m) [[maybe_unused]] static void KUAFU_CAT(kuafu_pybind_, name)(::kuafu::PyModule& m)
-#define TORCH_LIBRARY(name, m) [[maybe_unused]] static void KUAFU_CAT(kuafu_library_, name)(::kuafu::PyModule& m)
-#define TORCH_LIBRARY_FRAGMENT TORCH_LIBRARY
-#define TORCH_LIBRARY_IMPL(name, key, m) [[maybe_unused]] static void KUAFU_CAT(kuafu_impl_##key##_, name)(::kuafu::PyModule& m)

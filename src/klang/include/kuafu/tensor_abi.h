@@ -92,10 +92,17 @@ typedef struct KuafuCall {
   int32_t result_form; /* KUAFU_RESULT_*, set by the callee */
 } KuafuCall;
 
+/* What a parameter accepts: 1 << KUAFU_* for each kind, and */
+enum {
+  KUAFU_ACCEPT_WHOLE = 1 << 15,       /* a real number without a fraction, from the caller of kuafu_entry */
+  KUAFU_ACCEPT_LENGTH_SHIFT = 16      /* a list of that many elements; 0 = of any number */
+};
 /* For the callee. The first two return 0 after they have noted a mismatch; kuafu_call_fail gives back the
  * results so far. */
 int32_t kuafu_call_count_matches(KuafuCall* call, int32_t parameters);
-int32_t kuafu_call_kind_matches(KuafuCall* call, int32_t index, int32_t matches, const char* want);
+int32_t kuafu_call_accepts(KuafuCall* call, int32_t index, uint32_t accepted);
+/* Calls body(function, call) and notes what it throws. */
+void kuafu_call_run(void (*body)(void* function, KuafuCall* call), void* function, KuafuCall* call);
 void kuafu_call_return(KuafuCall* call, KuafuTensor* tensor); /* adds a result, NULL = undefined; raises */
 void kuafu_call_return_number(KuafuCall* call, int32_t kind, int64_t integer, double real); /* adds a result; raises */
 void kuafu_call_fail(KuafuCall* call, int32_t status, const char* text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of the tensor interface of candidates; see kuafu/tensor.h.
+// Part of the tensor interface of candidates; see kuafu/torch.h.
 #pragma once
 #include "kuafu/prelude.h"
-#include "kuafu/tensor.h"
+#include "kuafu/torch.h"
