@@ -7,6 +7,11 @@
 //   {"id":1,"ok":true,"entry":"f",...} with two descriptors, the module and the shared object
 //   {"id":1,"ok":false,"diagnostics":[...]}, {"id":1,"ok":false,"crash":"signal 11 ..."},
 //   {"id":1,"ok":false,"timeout":true}, {"id":1,"infra":"..."}: this installation is broken
+//
+// An extension has units instead of a source; the modules of those with "device" come back in their
+// order, then the shared object:
+//   {"id":1,"units":[{"file":"main.cpp","source":"...","device":false},...],
+//    "defines":["NAME=VALUE"],"dialect":"cuda","arch":900,"timeout_ms":20000}
 #include "cli/compiler_serve.h"
 
 #include <algorithm>
@@ -17,6 +22,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "cli/compiler_extension.h"
 #include "cli/compiler_worker.h"
 #include "klang/klang.h"
 #include "os/channel.h"
@@ -61,10 +67,9 @@ Result<klang::Dialect> ReadDialect(const Json& json) {
   return Error{Code::kInvalidInput, "dialect '" + name.value() + "': must be cuda or musa"};
 }
 
-Result<klang::CompileRequest> ReadRequest(const Json& json) {
+// Without what differs from unit to unit.
+Result<klang::CompileRequest> ReadTarget(const Json& json) {
   klang::CompileRequest request;
-  KUAFU_TRY(request.source, JsonString(json, "source"));
-  KUAFU_TRY(request.file, JsonString(json, "file"));
   KUAFU_TRY(request.dialect, ReadDialect(json));
   KUAFU_TRY(const int64_t arch, JsonInt(json, "arch"));
   if (arch < 100 || arch > 9999) {
@@ -74,8 +79,35 @@ Result<klang::CompileRequest> ReadRequest(const Json& json) {
   return request;
 }
 
+Status ReadSource(const Json& json, klang::CompileRequest* request) {
+  KUAFU_TRY(request->source, JsonString(json, "source"));
+  KUAFU_TRY(request->file, JsonString(json, "file"));
+  return OkStatus();
+}
+
+Result<std::vector<klang::CompileRequest>> ReadUnits(const Json& json,
+                                                     const klang::CompileRequest& target) {
+  const Json* list = JsonFind(json, "units");
+  if (!list->is_array() || list->empty() || list->size() > kUnitsMax) {
+    return Error{Code::kInvalidInput,
+                 "an extension must have 1 to " + std::to_string(kUnitsMax) + " units"};
+  }
+  std::vector<klang::CompileRequest> units;
+  for (const Json& entry : *list) {
+    klang::CompileRequest unit = target;
+    KUAFU_TRY_STATUS(ReadSource(entry, &unit));
+    KUAFU_TRY(unit.defines, StringsOf(json, "defines"));
+    klang::UnitPlace place{static_cast<int64_t>(units.size()), static_cast<int64_t>(list->size())};
+    KUAFU_TRY(place.device, JsonBool(entry, "device"));
+    unit.unit = place;
+    units.push_back(std::move(unit));
+  }
+  return units;
+}
+
 // True: `report` says how compiling this half failed.
-bool Failed(const CompileAnswer& answer, Json* report) {
+template <class A>
+bool Failed(const A& answer, Json* report) {
   if (answer.timed_out) {
     *report = {{"ok", false}, {"timeout", true}};
   } else if (!answer.crash.empty()) {
@@ -128,15 +160,28 @@ class Server {
     return *workers_.back();
   }
 
+  CompileWorker& DeviceWorker(const klang::CompileRequest& request) {
+    return Find(klang::Half::kDevice, klang::HeadersFor(request));
+  }
+  CompileWorker& HostWorker(const klang::CompileRequest& request) {
+    klang::HeaderSet set = klang::HeadersFor(request);
+    set.arch = klang::HeaderSet().arch;  // the host half does not depend on it
+    return Find(klang::Half::kHost, set);
+  }
+
   // The answer to one request, without the id, and the descriptors that go with it.
   Result<Json> Answer(const Json& json, std::vector<os::UniqueFd>* fds) {
-    KUAFU_TRY(const klang::CompileRequest request, ReadRequest(json));
-    KUAFU_TRY(const int64_t timeout_ms, JsonInt(json, "timeout_ms"));
-    const CompileJob job{&request, std::clamp<int64_t>(timeout_ms, 1, kTimeoutMsMax)};
-    klang::HeaderSet set = klang::HeadersFor(request);
-    CompileWorker& device = Find(klang::Half::kDevice, set);
-    set.arch = klang::HeaderSet().arch;  // the host half does not depend on it
-    CompileWorker& host = Find(klang::Half::kHost, set);
+    KUAFU_TRY(klang::CompileRequest request, ReadTarget(json));
+    KUAFU_TRY(int64_t timeout_ms, JsonInt(json, "timeout_ms"));
+    timeout_ms = std::clamp<int64_t>(timeout_ms, 1, kTimeoutMsMax);
+    if (JsonFind(json, "units") != nullptr) {
+      KUAFU_TRY(const std::vector<klang::CompileRequest> units, ReadUnits(json, request));
+      return Extension(units, timeout_ms, fds);
+    }
+    KUAFU_TRY_STATUS(ReadSource(json, &request));
+    const CompileJob job{&request, timeout_ms};
+    CompileWorker& device = DeviceWorker(request);
+    CompileWorker& host = HostWorker(request);
     KUAFU_TRY_STATUS(device.Begin(job));
     KUAFU_TRY_STATUS(host.Begin(job));
     KUAFU_TRY(CompileAnswer on_device, device.Finish());
@@ -159,6 +204,23 @@ class Server {
     KUAFU_TRY_STATUS(os::SealAll(on_host.bytes.get()));
     fds->push_back(std::move(on_device.bytes));
     fds->push_back(std::move(on_host.bytes));
+    return report;
+  }
+
+  Result<Json> Extension(const std::vector<klang::CompileRequest>& units, int64_t timeout_ms,
+                         std::vector<os::UniqueFd>* fds) {
+    CompileWorker& device = DeviceWorker(units[0]);
+    KUAFU_TRY(ExtensionAnswer answer,
+              CompileExtension(units, timeout_ms, device, HostWorker(units[0])));
+    Json report;
+    if (Failed(answer, &report)) return report;
+    report = {{"ok", answer.ok},
+              {"device_ms", answer.device_ms},
+              {"host_ms", answer.host_ms},
+              {"diagnostics", DiagnosticsJson(answer.diagnostics)}};
+    if (!answer.ok) return report;
+    for (const os::UniqueFd& fd : answer.files) KUAFU_TRY_STATUS(os::SealAll(fd.get()));
+    *fds = std::move(answer.files);
     return report;
   }
 

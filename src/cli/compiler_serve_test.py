@@ -25,6 +25,17 @@ torch::Tensor run(torch::Tensor x) {
   return y;
 }
 """
+MAIN = """#include <torch/extension.h>
+torch::Tensor run(torch::Tensor x);
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("run", &run); }
+"""
+# 2^26 instances: longer than any deadline here.
+STALL = """template <int N, int M> struct T {
+  static const int v = T<N - 1, M>::v + T<N - 1, M + (1 << N)>::v;
+};
+template <int M> struct T<0, M> { static const int v = 1; };
+int x = T<26, 0>::v;
+"""
 F_GET_SEALS = 1034
 SEAL_WRITE_AND_SIZE = 2 | 4 | 8  # F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_WRITE
 
@@ -44,9 +55,18 @@ class Server:
         self.id = 0
 
     def compile(self, source, file="t.cu", dialect="cuda", arch=900, timeout_ms=60000):
+        return self.ask({"source": source, "file": file, "dialect": dialect, "arch": arch,
+                         "timeout_ms": timeout_ms})
+
+    def extension(self, units, defines=(), timeout_ms=60000):
+        units = [{"file": file, "source": source, "device": not file.endswith(".cpp")}
+                 for file, source in units]
+        return self.ask({"units": units, "defines": list(defines), "dialect": "cuda", "arch": 900,
+                         "timeout_ms": timeout_ms})
+
+    def ask(self, request):
         self.id += 1
-        request = {"id": self.id, "source": source, "file": file, "dialect": dialect,
-                   "arch": arch, "timeout_ms": timeout_ms}
+        request["id"] = self.id
         data = json.dumps(request).encode()
         self.socket.sendall(struct.pack("<I", len(data)) + data)
         reply, fds = b"", []
@@ -150,11 +170,7 @@ __global__ void gone(Mine m, float* y) { y[0] = c[m.x]; }
         self.assertIn("'Mine'", answer["diagnostics"][0]["message"])
 
     def test_stall_ends_at_the_deadline_and_the_server_goes_on(self):
-        source = ("template <int N, int M> struct T { static const int v = T<N - 1, M>::v + "
-                  "T<N - 1, M + (1 << N)>::v; };\n"
-                  "template <int M> struct T<0, M> { static const int v = 1; };\n"
-                  "int x = T<26, 0>::v;\n")
-        answer, _ = self.server.compile(source, timeout_ms=2000)
+        answer, _ = self.server.compile(STALL, timeout_ms=2000)
         self.assertFalse(answer["ok"])
         self.assertTrue(answer.get("timeout") or "crash" in answer, answer)
         self.good()
@@ -174,6 +190,44 @@ __global__ void gone(Mine m, float* y) { y[0] = c[m.x]; }
             self.assertNotIn(b"root:", os.pread(fd, os.fstat(fd).st_size, 0))
             os.close(fd)
         self.assertFalse(answer["ok"])
+
+    def good_extension(self):
+        answer, fds = self.server.extension([("main.cpp", MAIN), ("cuda.cu", GOOD)])
+        self.assertTrue(answer.get("ok"), answer)
+        self.assertEqual(len(fds), 2)
+        content = [os.pread(fd, os.fstat(fd).st_size, 0) for fd in fds]
+        for fd in fds:
+            self.assertEqual(fcntl.fcntl(fd, F_GET_SEALS) & SEAL_WRITE_AND_SIZE,
+                             SEAL_WRITE_AND_SIZE)
+            os.close(fd)
+        for name in (b"kuafu_units", b"kuafu_unit_count", b"kuafu_extension"):
+            self.assertIn(name, content[1])
+        return content
+
+    def test_extension_gives_the_same_bytes_whatever_was_before(self):
+        before = self.good_extension()
+        for source in (STALL, "!" * 300000, "#error no\n"):
+            answer, fds = self.server.extension([("main.cpp", MAIN), ("cuda.cu", source)],
+                                                timeout_ms=2000)
+            self.assertEqual((answer["ok"], fds), (False, []))
+        self.assertEqual(self.good_extension(), before)
+        self.good()
+
+    def test_stall_in_plain_cpp_ends_at_the_deadline(self):
+        answer, _ = self.server.extension([("main.cpp", STALL), ("cuda.cu", GOOD)],
+                                          timeout_ms=2000)
+        self.assertFalse(answer["ok"])
+        self.assertTrue(answer.get("timeout") or "crash" in answer, answer)
+
+    def test_every_unit_tells_what_is_wrong_with_it(self):
+        answer, _ = self.server.extension([("main.cpp", MAIN + "int a = one;\n"),
+                                           ("cuda.cu", GOOD + "int b = two;\n"),
+                                           ("more.cu", GOOD + "int b = two;\n")])
+        texts = [d["text"] for d in answer["diagnostics"]]
+        for want in ("main.cpp:4:9: error: use of undeclared identifier 'one'",
+                     "cuda.cu:11:9: error: use of undeclared identifier 'two'",
+                     "more.cu:11:9: error: use of undeclared identifier 'two'"):
+            self.assertEqual(sum(text.startswith(want) for text in texts), 1, texts)
 
     def test_kernel_may_be_called_half_where_half_is_not_included(self):
         answer, fds = self.server.compile("__global__ void half(float* x) { x[0] *= 0.5f; }\n")

@@ -138,16 +138,12 @@ class WorkerProcess {
 
   Status ServeOne(const os::Frame& frame) {
     KUAFU_TRY(const Json json, ParseJson(frame.bytes));
-    klang::CompileRequest request;
-    request.dialect = set_.dialect;
-    request.arch = set_.arch;
-    request.include_dir = set_.include_dir;
-    KUAFU_TRY(request.source, JsonString(json, "source"));
-    KUAFU_TRY(request.file, JsonString(json, "file"));
     KUAFU_TRY(const int64_t timeout_ms, JsonInt(json, "timeout_ms"));
     SetCpuTimer(timeout_ms);
     os::UniqueFd bytes;
-    KUAFU_TRY(const klang::HalfResult result, Compile(request, &bytes));
+    const bool link = JsonFind(json, "link") != nullptr;
+    Result<klang::HalfResult> done = link ? Link(json, frame.fds) : Compile(json);
+    KUAFU_TRY(const klang::HalfResult result, Keep(std::move(done), &bytes));
     SetCpuTimer(0);
     Json reply = ToJson(result);
     reply["retire"] = ResidentBytesPeak() > kResidentBytesMax;
@@ -156,8 +152,40 @@ class WorkerProcess {
                          os::Deadline::AfterMs(kSendMsMax));
   }
 
-  Result<klang::HalfResult> Compile(const klang::CompileRequest& request, os::UniqueFd* bytes) {
-    Result<klang::HalfResult> result = klang::CompileHalf(half_, request, headers_);
+  Result<klang::HalfResult> Compile(const Json& json) {
+    klang::CompileRequest request;
+    request.dialect = set_.dialect;
+    request.arch = set_.arch;
+    request.include_dir = set_.include_dir;
+    KUAFU_TRY(request.source, JsonString(json, "source"));
+    KUAFU_TRY(request.file, JsonString(json, "file"));
+    if (const Json* unit = JsonFind(json, "unit")) {
+      klang::UnitPlace place;
+      KUAFU_TRY(place.index, JsonInt(*unit, "index"));
+      KUAFU_TRY(place.count, JsonInt(*unit, "count"));
+      KUAFU_TRY(place.device, JsonBool(*unit, "device"));
+      request.unit = place;
+      KUAFU_TRY(request.defines, StringsOf(*unit, "defines"));
+    }
+    return klang::CompileHalf(half_, request, headers_);
+  }
+
+  Result<klang::HalfResult> Link(const Json& json, std::span<const os::UniqueFd> fds) {
+    KUAFU_TRY(const std::vector<std::string> files, StringsOf(json, "link"));
+    if (files.size() != fds.size())
+      return Error{Code::kInternal, "linking: the objects of some units did not arrive"};
+    std::vector<os::Mapping> maps;
+    std::vector<klang::UnitObject> units;
+    for (size_t i = 0; i < fds.size(); ++i) {
+      KUAFU_TRY(const int64_t bytes, os::FdSize(fds[i].get()));
+      KUAFU_TRY(os::Mapping map, os::MapFd(fds[i].get(), bytes, os::Access::kReadOnly));
+      maps.push_back(std::move(map));
+      units.push_back({files[i], std::as_const(maps.back()).bytes()});
+    }
+    return klang::LinkUnits(units, set_.include_dir);
+  }
+
+  Result<klang::HalfResult> Keep(Result<klang::HalfResult> result, os::UniqueFd* bytes) {
     if (result.ok() && result.value().ok) {
       KUAFU_TRY(*bytes, MemfdWith("kuafu-compiled", result.value().bytes));
     }
@@ -209,6 +237,19 @@ std::string Describe(int status, int stderr_fd) {
 
 }  // namespace
 
+Result<std::vector<std::string>> StringsOf(const Json& object, const char* key) {
+  const Json* list = JsonFind(object, key);
+  if (list == nullptr || !list->is_array())
+    return Error{Code::kInvalidInput, std::string("member '") + key + "': must be a list"};
+  std::vector<std::string> strings;
+  for (const Json& entry : *list) {
+    if (!entry.is_string())
+      return Error{Code::kInvalidInput, std::string("member '") + key + "': must hold strings"};
+    strings.push_back(entry.get<std::string>());
+  }
+  return strings;
+}
+
 Status CompileWorker::Start() {
   KUAFU_TRY(os::ChannelPair pair, os::CreateChannelPair());
   KUAFU_TRY(stderr_, os::CreateMemfd("kuafu-stderr", 0));
@@ -240,14 +281,28 @@ Status CompileWorker::Begin(const CompileJob& job) {
   json["source"] = job.request->source;
   json["file"] = job.request->file;
   json["timeout_ms"] = job.timeout_ms;
+  if (const std::optional<klang::UnitPlace>& unit = job.request->unit) {
+    json["unit"] = {{"index", unit->index},
+                    {"count", unit->count},
+                    {"device", unit->device},
+                    {"defines", job.request->defines}};
+  }
   job_ = DumpJson(json);
+  job_fds_.clear();
+  timeout_ms_ = job.timeout_ms;
+  return SendJob();
+}
+
+Status CompileWorker::BeginLink(const LinkJob& job) {
+  job_ = DumpJson({{"link", job.files}, {"timeout_ms", job.timeout_ms}});
+  job_fds_ = job.objects;
   timeout_ms_ = job.timeout_ms;
   return SendJob();
 }
 
 Status CompileWorker::SendJob() {
   if (pid_ <= 0) KUAFU_TRY_STATUS(Start());
-  return channel_.Send(job_, {}, os::Deadline::AfterMs(kSendMsMax));
+  return channel_.Send(job_, job_fds_, os::Deadline::AfterMs(kSendMsMax));
 }
 
 Status CompileWorker::TakeHeaders(const os::Deadline& deadline) {

@@ -11,7 +11,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "base/json.h"
 #include "klang/klang.h"
 #include "os/channel.h"
 #include "os/clock.h"
@@ -25,12 +27,22 @@ struct CompileJob {
   int64_t timeout_ms = 20'000;                     // of CPU time, so that load does not matter
 };
 
+// The host halves of an extension's units become one shared object.
+struct LinkJob {
+  std::vector<std::string> files;  // the units' names
+  std::vector<int> objects;        // memory files, parallel; borrowed until Finish
+  int64_t timeout_ms = 20'000;
+};
+
 struct CompileAnswer {
   bool timed_out = false;
   std::string crash;         // how the process ended over this source; empty = it did not
   klang::HalfResult result;  // without bytes; when neither of the above
-  os::UniqueFd bytes;        // a memory file: the module or the shared object
+  os::UniqueFd bytes;        // a memory file: the module, the object or the shared object
 };
+
+// The list of strings under `key`.
+Result<std::vector<std::string>> StringsOf(const Json& object, const char* key);
 
 // The process is started when it is needed, and again when it has ended over a source. One thread.
 class CompileWorker {
@@ -44,9 +56,12 @@ class CompileWorker {
   Status Start();
   // Then exactly one Finish.
   Status Begin(const CompileJob& job);
+  Status BeginLink(const LinkJob& job);  // of a worker for host halves
   // An Error means that this installation is broken.
   Result<CompileAnswer> Finish();
 
+  // Readable when Finish will not wait.
+  int fd() const { return channel_.fd(); }
   klang::Half half() const { return half_; }
   const klang::HeaderSet& set() const { return set_; }
 
@@ -65,6 +80,7 @@ class CompileWorker {
   pid_t pid_ = -1;
   int64_t served_ = 0;  // by the process that runs now
   std::string job_;     // the request, for a second try
+  std::vector<int> job_fds_;
   int64_t timeout_ms_ = 0;
 };
 

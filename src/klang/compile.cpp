@@ -36,7 +36,7 @@ Status CheckRequest(const CompileRequest& r) {
                    "compiler argument '" + arg + "': only -Dname, -Uname and -Idir are accepted"};
     }
   }
-  return OkStatus();
+  return CheckDefines(r.defines);
 }
 
 // The name clang shows: relative and without dots, so that it lies below kSourceDir.
@@ -131,7 +131,7 @@ HeaderSet HeadersFor(const CompileRequest& request) {
   set.arch = request.arch;
   set.include_dir = request.include_dir;
   set.extra_args = request.extra_args;
-  set.torch = false;
+  set.torch = request.unit.has_value();
   // A loader may include the framework's header on the candidate's behalf, so its names count too.
   for (const char* word : {"torch", "at::", "c10", "ATen", "pybind11"})
     set.torch = set.torch || request.source.find(word) != std::string::npos;
@@ -170,9 +170,11 @@ Result<HalfResult> CompileHalf(Half half, const CompileRequest& original,
   ParseInput input = InputFor(half, HeadersFor(request));
   input.file = request.file;
   input.text = request.source;
+  input.before = TextBeforeSource(request);
   input.headers = headers;
   HalfResult result;
-  if (half == Half::kHost && os::FileExists(input.paths.include_dir + "/kuafu/entry.h")) {
+  if (half == Half::kHost && !request.unit &&
+      os::FileExists(input.paths.include_dir + "/kuafu/entry.h")) {
     result.entry = FindEntry(request.source);
     if (!result.entry.empty()) AppendEntry(result.entry, &input.text);
   }
@@ -184,8 +186,11 @@ Result<HalfResult> CompileHalf(Half half, const CompileRequest& original,
   if (module != nullptr && half == Half::kDevice) {
     KUAFU_TRY_STATUS(LowerDevice(*module, request, &result));
   } else if (module != nullptr) {
-    KUAFU_TRY(const std::vector<uint8_t> object, EmitHostObject(*module));
-    KUAFU_TRY(result.bytes, LinkLibrary(object));
+    KUAFU_TRY(result.bytes, EmitHostObject(*module, request.unit));
+    if (!request.unit) {
+      const UnitObject object{request.file, result.bytes};
+      KUAFU_TRY(result.bytes, LinkLibrary({&object, 1}, Symbols::kLoader));
+    }
   }
   result.ok = !HasError(result.diagnostics);
   result.ms = MillisecondsSince(start_ns);
@@ -197,7 +202,8 @@ void AppendDiagnostics(std::vector<Diagnostic> more, std::vector<Diagnostic>* al
   for (Diagnostic& d : more) {
     bool known = false;
     for (const Diagnostic& k : *all)
-      known = known || (k.line == d.line && k.column == d.column && k.message == d.message);
+      known = known || (k.line == d.line && k.column == d.column && k.file == d.file &&
+                        k.message == d.message);
     if (!known && all->size() < kMaxDiagnostics) all->push_back(std::move(d));
   }
 }

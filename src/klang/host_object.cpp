@@ -2,7 +2,9 @@
 // Host code generation. clang registers kernels only when a fatbin is embedded, and we have none;
 // instead the object exports two tables that the runner reads: `kuafu_kernels` (stub address,
 // kernel name) with `kuafu_kernel_count`, and `kuafu_symbols` (shadow address, name, bytes) with
-// `kuafu_symbol_count`.
+// `kuafu_symbol_count`. A unit of an extension keeps its tables to itself and puts one row that
+// points to them into the section `kuafu_unit_rows`; the first unit, which the linker places first,
+// names the array that they become.
 #include <cctype>
 #include <string>
 
@@ -17,6 +19,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include "klang/stages.h"
 
@@ -45,17 +48,39 @@ llvm::Constant* CString(llvm::Module& module, llvm::StringRef text) {
                                   data, "kuafu.name");
 }
 
-void Export(llvm::Module& module, const char* array, const char* count, llvm::StructType* type,
-            llvm::ArrayRef<llvm::Constant*> rows) {
-  auto* array_type = llvm::ArrayType::get(type, rows.size());
-  new llvm::GlobalVariable(module, array_type, true, llvm::GlobalValue::ExternalLinkage,
-                           llvm::ConstantArray::get(array_type, rows), array);
-  auto* i64 = llvm::Type::getInt64Ty(module.getContext());
-  new llvm::GlobalVariable(module, i64, true, llvm::GlobalValue::ExternalLinkage,
-                           llvm::ConstantInt::get(i64, rows.size()), count);
+using Linkage = llvm::GlobalValue::LinkageTypes;
+
+llvm::GlobalVariable* AddConstant(llvm::Module& module, llvm::Constant* value, Linkage linkage,
+                                  const char* name) {
+  return new llvm::GlobalVariable(module, value->getType(), true, linkage, value, name);
 }
 
-void AddTables(llvm::Module& module) {
+llvm::Constant* Rows(llvm::StructType* type, llvm::ArrayRef<llvm::Constant*> rows) {
+  return llvm::ConstantArray::get(llvm::ArrayType::get(type, rows.size()), rows);
+}
+
+void AddUnitRow(llvm::Module& module, const UnitPlace& unit, llvm::Constant* kernels,
+                size_t kernel_count, llvm::Constant* symbols, size_t symbol_count) {
+  auto* i64 = llvm::Type::getInt64Ty(module.getContext());
+  const auto number = [&](uint64_t n) { return llvm::ConstantInt::get(i64, n); };
+  const Linkage local = Linkage::InternalLinkage;
+  llvm::Constant* row = llvm::ConstantStruct::getAnon(
+      {number(static_cast<uint64_t>(unit.index)),
+       AddConstant(module, kernels, local, "kuafu.kernels"), number(kernel_count),
+       AddConstant(module, symbols, local, "kuafu.symbols"), number(symbol_count)});
+  const bool first = unit.index == 0;
+  llvm::GlobalVariable* place = AddConstant(module, row, first ? Linkage::ExternalLinkage : local,
+                                            first ? "kuafu_units" : "kuafu.unit");
+  place->setSection("kuafu_unit_rows");
+  place->setAlignment(llvm::Align(8));
+  llvm::appendToUsed(module, {place});
+  if (first) {
+    AddConstant(module, number(static_cast<uint64_t>(unit.count)), Linkage::ExternalLinkage,
+                "kuafu_unit_count");
+  }
+}
+
+void AddTables(llvm::Module& module, const std::optional<UnitPlace>& unit) {
   auto* ptr = llvm::PointerType::getUnqual(module.getContext());
   auto* i64 = llvm::Type::getInt64Ty(module.getContext());
   auto* kernel_type = llvm::StructType::get(ptr, ptr);
@@ -75,12 +100,23 @@ void AddTables(llvm::Module& module) {
       shadows.push_back(&g);
   }
   for (llvm::GlobalVariable* g : shadows) {
+    // As with the vendor's compiler, each unit has its own variable of that name.
+    if (unit && !g->hasComdat()) g->setLinkage(Linkage::InternalLinkage);
     const uint64_t bytes = module.getDataLayout().getTypeAllocSize(g->getValueType());
     symbols.push_back(llvm::ConstantStruct::get(
         symbol_type, {g, CString(module, g->getName()), llvm::ConstantInt::get(i64, bytes)}));
   }
-  Export(module, "kuafu_kernels", "kuafu_kernel_count", kernel_type, kernels);
-  Export(module, "kuafu_symbols", "kuafu_symbol_count", symbol_type, symbols);
+  llvm::Constant* kernel_rows = Rows(kernel_type, kernels);
+  llvm::Constant* symbol_rows = Rows(symbol_type, symbols);
+  if (unit) {
+    AddUnitRow(module, *unit, kernel_rows, kernels.size(), symbol_rows, symbols.size());
+    return;
+  }
+  const Linkage exported = Linkage::ExternalLinkage;
+  AddConstant(module, kernel_rows, exported, "kuafu_kernels");
+  AddConstant(module, llvm::ConstantInt::get(i64, kernels.size()), exported, "kuafu_kernel_count");
+  AddConstant(module, symbol_rows, exported, "kuafu_symbols");
+  AddConstant(module, llvm::ConstantInt::get(i64, symbols.size()), exported, "kuafu_symbol_count");
 }
 
 // Static destructors register themselves with this name's address. The C start-up files define it,
@@ -121,9 +157,10 @@ Status CheckAssembly(const llvm::Module& module) {
 
 }  // namespace
 
-Result<std::vector<uint8_t>> EmitHostObject(llvm::Module& module) {
+Result<std::vector<uint8_t>> EmitHostObject(llvm::Module& module,
+                                            const std::optional<UnitPlace>& unit) {
   KUAFU_TRY_STATUS(CheckAssembly(module));
-  AddTables(module);
+  AddTables(module, unit);
   DefineDsoHandle(module);
   std::string message;
   const llvm::Target* target =

@@ -12,8 +12,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -23,6 +25,12 @@ namespace kuafu::klang {
 enum class Dialect : uint8_t { kCuda, kMusa };
 enum class Severity : uint8_t { kNote, kWarning, kError };
 
+// A translation unit of an extension: `.cu` and `.cpp` files that become one library.
+struct UnitPlace {
+  int64_t index = 0, count = 1;  // among the units, in the order in which they are linked
+  bool device = true;            // false: plain C++, with a host half only
+};
+
 struct CompileRequest {
   std::string source;              // the whole text; at most kMaxSourceBytes
   std::string file = "kernel.cu";  // name shown in messages; no such file is opened
@@ -31,6 +39,8 @@ struct CompileRequest {
   std::vector<std::string> extra_args;  // -D, -U and -I only
   std::string include_dir;              // dialect headers; empty = the one found at build time
   bool host = true;                     // compile the host half too
+  std::vector<std::string> defines;     // NAME or NAME=VALUE, for the source and not for headers
+  std::optional<UnitPlace> unit;        // none: a candidate that stands alone
 };
 
 struct Diagnostic {
@@ -81,7 +91,7 @@ bool HeadersAreCurrent(Half half, const HeaderSet& set, std::span<const uint8_t>
 struct HalfResult {
   bool ok = false;
   std::vector<Diagnostic> diagnostics;
-  std::vector<uint8_t> bytes;  // CompileResult::device_module or host_library
+  std::vector<uint8_t> bytes;  // CompileResult::device_module or host_library; of a unit: an object
   std::string entry;           // host only
   double ms = 0;
 };
@@ -90,6 +100,20 @@ struct HalfResult {
 // empty = they are parsed again. The result does not depend on which.
 Result<HalfResult> CompileHalf(Half half, const CompileRequest& request,
                                std::span<const uint8_t> headers = {});
+struct UnitObject {
+  std::string_view file;           // for messages
+  std::span<const uint8_t> bytes;  // the host half of a unit
+};
+// One shared object of all units, in their order. It exports
+//   int64_t kuafu_unit_count;
+//   struct { int64_t unit_index; const KernelRow* kernels; int64_t kernel_count;
+//            const SymbolRow* symbols; int64_t symbol_count; } kuafu_units[];
+// with rows as in kuafu_kernels and kuafu_symbols (host_object.cpp), and kuafu_extension if a unit
+// has a PYBIND11_MODULE. What neither a unit nor the runner nor the system's libraries define is in
+// the diagnostics.
+Result<HalfResult> LinkUnits(std::span<const UnitObject> units,
+                             const std::string& include_dir = {});
+
 // Adds what the other half has not said yet.
 void AppendDiagnostics(std::vector<Diagnostic> more, std::vector<Diagnostic>* all);
 

@@ -33,35 +33,48 @@ class Redirect {
   bool ok_ = false;
 };
 
+Result<os::UniqueFd> MemoryFile(std::span<const uint8_t> content) {
+  const auto bytes = static_cast<int64_t>(content.size());
+  KUAFU_TRY(os::UniqueFd fd, os::CreateMemfd("kuafu-object", bytes));
+  KUAFU_TRY(os::Mapping map, os::MapFd(fd.get(), bytes, os::Access::kReadWrite));
+  std::copy(content.begin(), content.end(), map.bytes().begin());
+  return fd;
+}
+
 }  // namespace
 
-Result<std::vector<uint8_t>> LinkLibrary(std::span<const uint8_t> object) {
+Result<std::vector<uint8_t>> LinkLibrary(std::span<const UnitObject> objects, Symbols symbols) {
   static std::mutex mutex;  // lld and the redirection are the process's
   const std::lock_guard lock(mutex);
-  KUAFU_TRY(const os::UniqueFd input,
-            os::CreateMemfd("kuafu-object", static_cast<int64_t>(object.size())));
-  {
-    KUAFU_TRY(os::Mapping map,
-              os::MapFd(input.get(), static_cast<int64_t>(object.size()), os::Access::kReadWrite));
-    std::copy(object.begin(), object.end(), map.bytes().begin());
+  std::vector<os::UniqueFd> inputs;
+  std::vector<std::string> paths;
+  for (const UnitObject& object : objects) {
+    KUAFU_TRY(os::UniqueFd input, MemoryFile(object.bytes));
+    paths.push_back("/proc/self/fd/" + std::to_string(input.get()));
+    inputs.push_back(std::move(input));
   }
   KUAFU_TRY(const os::UniqueFd output, os::CreateMemfd("kuafu-library", 0));
-  const std::string path = "/proc/self/fd/" + std::to_string(input.get());
+  // Without --eh-frame-hdr, which compilers add, no exception finds its handler. "-" because to a
+  // named file the linker writes by renaming another one.
+  std::vector<const char*> arguments = {"ld.lld",          "-shared", "--eh-frame-hdr",
+                                        "--build-id=none", "-O0",     "-znow",
+                                        "--threads=1",     "-o",      "-"};
+  if (symbols == Symbols::kOwn) arguments.push_back("-Bsymbolic");
+  for (const std::string& path : paths) arguments.push_back(path.c_str());
   std::string messages;
   llvm::raw_string_ostream stream(messages);
   bool ok = false;
   {
     const Redirect redirect(output.get());
     if (!redirect.ok()) return os::ErrnoError("redirecting the linker's output", errno);
-    // Without --eh-frame-hdr, which compilers add, no exception finds its handler. "-" because to a
-    // named file the linker writes by renaming another one.
-    ok = lld::elf::link({"ld.lld", "-shared", "--eh-frame-hdr", "--build-id=none", "-O0", "-znow",
-                         "--threads=1", "-o", "-", path.c_str()},
-                        llvm::nulls(), stream, /*exitEarly=*/false, /*disableOutput=*/false);
+    ok = lld::elf::link(arguments, llvm::nulls(), stream, /*exitEarly=*/false,
+                        /*disableOutput=*/false);
     lld::CommonLinkerContext::destroy();
   }
   if (!ok) {
-    return Error{Code::kInvalidInput, "linking the host code: " + std::string(Trim(stream.str()))};
+    std::string text(Trim(stream.str()));
+    for (size_t i = paths.size(); i-- > 0;) text = ReplaceAll(text, paths[i], objects[i].file);
+    return Error{Code::kInvalidInput, "linking the host code: " + text};
   }
   KUAFU_TRY(const int64_t bytes, os::FdSize(output.get()));
   KUAFU_TRY(const os::Mapping map, os::MapFd(output.get(), bytes, os::Access::kReadOnly));

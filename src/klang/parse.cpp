@@ -32,6 +32,7 @@ namespace {
 
 constexpr std::string_view kStubPath = "/kuafu-stub.h";
 constexpr std::string_view kHeadersPath = "/kuafu-stub.pch";
+constexpr std::string_view kBeforePath = "/kuafu-before.h";
 
 // Lets through the paths below a few prefixes and nothing else.
 class PrefixFileSystem : public llvm::vfs::ProxyFileSystem {
@@ -278,6 +279,7 @@ bool Prepare(const ParseInput& input, const std::vector<std::string>& more, Coll
   const llvm::StringRef headers(reinterpret_cast<const char*>(input.headers.data()),
                                 input.headers.size());
   memory->addFile(kHeadersPath, 0, llvm::MemoryBuffer::getMemBuffer(headers, kHeadersPath, false));
+  memory->addFile(kBeforePath, 0, llvm::MemoryBuffer::getMemBuffer(input.before, kBeforePath));
   const std::string source = std::string(kSourceDir) + input.file;
   memory->addFile(source, 0, llvm::MemoryBuffer::getMemBuffer(input.text, source));
   auto disk = llvm::makeIntrusiveRefCnt<PrefixFileSystem>(llvm::vfs::createPhysicalFileSystem(),
@@ -315,13 +317,10 @@ std::unique_ptr<llvm::Module> ParseHalf(const ParseInput& input, llvm::LLVMConte
   Collector collector(input, diagnostics);
   const bool precompiled = !input.headers.empty();
   std::vector<std::string> more = {precompiled ? "-include-pch" : "-include",
-                                   std::string(precompiled ? kHeadersPath : kStubPath),
-                                   "-emit-llvm-only",
-                                   "-main-file-name",
-                                   input.file,
-                                   "-x",
-                                   "cuda",
-                                   std::string(kSourceDir) + input.file};
+                                   std::string(precompiled ? kHeadersPath : kStubPath)};
+  if (!input.before.empty()) more.insert(more.end(), {"-include", std::string(kBeforePath)});
+  more.insert(more.end(), {"-emit-llvm-only", "-main-file-name", input.file, "-x", "cuda",
+                           std::string(kSourceDir) + input.file});
   // All our headers are system headers to clang, which it trusts otherwise.
   if (input.check_headers) more.insert(more.begin(), "-fmodules-validate-system-headers");
   if (!Prepare(input, more, &collector, &compiler)) return nullptr;

@@ -35,6 +35,7 @@ struct ParseInput {
   Paths paths;
   std::string file;  // relative
   std::string text;
+  std::string before;  // stands before the text, after the headers, and is no line of it
   std::span<const uint8_t> headers;  // precompiled; empty = parsed
   bool check_headers = false;        // an error when a file that went into them has changed
 };

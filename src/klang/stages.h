@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,10 +41,18 @@ void Cleanup(isa::Function* function);
 void AddSnippet(std::string_view source, Diagnostic* diagnostic);
 
 // Adds the kernel and symbol tables, then generates code.
-Result<std::vector<uint8_t>> EmitHostObject(llvm::Module& module);
+Result<std::vector<uint8_t>> EmitHostObject(llvm::Module& module,
+                                            const std::optional<UnitPlace>& unit);
 
-// A shared library of that. What is undefined stays undefined: the program that loads the library
+// Whose definition counts where both the library and the program that loads it have one.
+enum class Symbols : uint8_t { kLoader, kOwn };
+// A shared library of these. What is undefined stays undefined: the program that loads the library
 // provides it. Standard output goes elsewhere meanwhile.
-Result<std::vector<uint8_t>> LinkLibrary(std::span<const uint8_t> object);
+Result<std::vector<uint8_t>> LinkLibrary(std::span<const UnitObject> objects, Symbols symbols);
+
+// Source text that stands between the headers and a request's source; a Status says what is wrong
+// with its defines.
+Status CheckDefines(std::span<const std::string> defines);
+std::string TextBeforeSource(const CompileRequest& request);
 
 }  // namespace kuafu::klang

@@ -15,6 +15,8 @@ constexpr int64_t kTimeoutMs = 20'000;  // CPU time of one source, enforced by t
 constexpr int64_t kAnswerMsMax = 300'000;
 constexpr int64_t kReplyBytesMax = 16 << 20;
 constexpr int64_t kModuleBytesMax = 64 << 20;
+constexpr size_t kSourceBytesMax = 4 << 20;           // of one extension, as of one source
+constexpr size_t kUnitsMax = os::kChannelFdsMax - 1;  // their modules and the library in one frame
 
 // The errors alone, most useful first: what a person or a model has to read.
 std::string Diagnostics(const Json& reply) {
@@ -53,19 +55,19 @@ Result<std::unique_ptr<CompilePool>> CompilePool::Start(const std::string& compi
   return pool;
 }
 
-std::optional<Compiled> CompilePool::Find(const std::string& key) {
+std::optional<CompilePool::Outcome> CompilePool::Find(const std::string& key) {
   std::lock_guard lock(mutex_);
   for (auto at = kept_.begin(); at != kept_.end(); ++at) {
     if (at->key != key) continue;
     kept_.splice(kept_.begin(), kept_, at);
-    return at->compiled;
+    return at->outcome;
   }
   return std::nullopt;
 }
 
-void CompilePool::Keep(const std::string& key, const Compiled& compiled) {
+void CompilePool::Keep(const std::string& key, const Outcome& outcome) {
   std::lock_guard lock(mutex_);
-  kept_.push_front({key, compiled});
+  kept_.push_front({key, outcome});
   if (kept_.size() > kept_max_) kept_.pop_back();
 }
 
@@ -73,16 +75,79 @@ Result<Compiled> CompilePool::Compile(const CompileJob& job) {
   // The compiler itself is the same for as long as the pool lives.
   const std::string key =
       Hasher().Add(job.source).Add(job.file).Add(job.musa ? 1 : 0).Add(job.arch).Hex();
-  if (std::optional<Compiled> kept = Find(key)) {
+  const Request request{{{"source", job.source},
+                         {"file", job.file},
+                         {"dialect", job.musa ? "musa" : "cuda"},
+                         {"arch", job.arch}},
+                        job.file,
+                        2};
+  KUAFU_TRY(Outcome outcome, Answer(key, request));
+  Compiled compiled;
+  compiled.ok = outcome.ok;
+  compiled.message = std::move(outcome.message);
+  compiled.ms = outcome.ms;
+  compiled.lasting = outcome.lasting;
+  if (!outcome.ok) return compiled;
+  compiled.entry = std::move(outcome.entry);
+  compiled.no_entry = compiled.entry.empty();
+  compiled.module = std::move(outcome.files[0]);
+  compiled.shared_object = std::move(outcome.files[1]);
+  return compiled;
+}
+
+Result<CompiledExtension> CompilePool::CompileExtension(const ExtensionJob& job) {
+  CompiledExtension compiled;
+  if (job.units.empty() || job.units.size() > kUnitsMax) {
+    compiled.message = "an extension of " + std::to_string(job.units.size()) +
+                       " source files: there must be 1 to " + std::to_string(kUnitsMax);
+    return compiled;
+  }
+  size_t source_bytes = 0;
+  for (const ExtensionUnit& unit : job.units) source_bytes += unit.source.size();
+  if (source_bytes > kSourceBytesMax) {
+    compiled.message = "an extension of " + std::to_string(source_bytes) + " bytes: the limit is " +
+                       std::to_string(kSourceBytesMax);
+    return compiled;
+  }
+  Hasher hasher;
+  hasher.Add("extension").Add(job.musa ? 1 : 0).Add(job.arch).Add(job.units.size());
+  Request request{{{"units", Json::array()},
+                   {"defines", job.defines},
+                   {"dialect", job.musa ? "musa" : "cuda"},
+                   {"arch", job.arch}},
+                  job.units[0].file,
+                  1};
+  for (const ExtensionUnit& unit : job.units) {
+    hasher.Add(unit.file).Add(unit.source).Add(unit.device ? 1 : 0);
+    request.json["units"].push_back(
+        {{"file", unit.file}, {"source", unit.source}, {"device", unit.device}});
+    request.files += unit.device ? 1 : 0;
+  }
+  for (const std::string& define : job.defines) hasher.Add(define);
+  KUAFU_TRY(Outcome outcome, Answer(hasher.Hex(), request));
+  compiled.ok = outcome.ok;
+  compiled.message = std::move(outcome.message);
+  compiled.ms = outcome.ms;
+  compiled.lasting = outcome.lasting;
+  if (!outcome.ok) return compiled;
+  size_t next = 0;
+  for (const ExtensionUnit& unit : job.units)
+    compiled.modules.push_back(unit.device ? std::move(outcome.files[next++]) : nullptr);
+  compiled.shared_object = std::move(outcome.files[next]);
+  return compiled;
+}
+
+Result<CompilePool::Outcome> CompilePool::Answer(const std::string& key, const Request& request) {
+  if (std::optional<Outcome> kept = Find(key)) {
     kept->ms = 0;
     return *std::move(kept);
   }
-  Result<Compiled> result = CompileAnew(job);
+  Result<Outcome> result = CompileAnew(request);
   if (kept_max_ > 0 && result.ok() && result.value().lasting) Keep(key, result.value());
   return result;
 }
 
-Result<Compiled> CompilePool::CompileAnew(const CompileJob& job) {
+Result<CompilePool::Outcome> CompilePool::CompileAnew(const Request& request) {
   std::unique_ptr<Worker> worker;
   {
     std::unique_lock lock(mutex_);
@@ -91,12 +156,12 @@ Result<Compiled> CompilePool::CompileAnew(const CompileJob& job) {
     idle_.pop_back();
   }
   const int64_t begin = os::SystemClock().NowNs();
-  Result<Compiled> result = CompileOn(*worker, job);
+  Result<Outcome> result = CompileOn(*worker, request);
   if (!result.ok()) {
     // The worker itself failed, not the source: a new one, and the source once more.
     *worker = Worker();
     Status launched = Launch(compiler_, *worker);
-    if (launched.ok()) result = CompileOn(*worker, job);
+    if (launched.ok()) result = CompileOn(*worker, request);
   }
   if (result.ok())
     result.value().ms = static_cast<double>(os::SystemClock().NowNs() - begin) / os::kNsPerMs;
@@ -106,59 +171,59 @@ Result<Compiled> CompilePool::CompileAnew(const CompileJob& job) {
   return result;
 }
 
-Result<Compiled> CompilePool::CompileOn(Worker& worker, const CompileJob& job) {
+Result<CompilePool::Outcome> CompilePool::CompileOn(Worker& worker, const Request& request) {
   const int64_t id = worker.next_id++;
-  const Json request = {{"id", id},         {"source", job.source},
-                        {"file", job.file}, {"dialect", job.musa ? "musa" : "cuda"},
-                        {"arch", job.arch}, {"timeout_ms", kTimeoutMs}};
+  Json json = request.json;
+  json["id"] = id;
+  json["timeout_ms"] = kTimeoutMs;
   const os::Deadline deadline = os::Deadline::AfterMs(kAnswerMsMax);
-  KUAFU_TRY_STATUS(worker.channel.Send(DumpJson(request), {}, deadline));
+  KUAFU_TRY_STATUS(worker.channel.Send(DumpJson(json), {}, deadline));
   KUAFU_TRY(os::Frame frame, worker.channel.Receive(kReplyBytesMax, deadline));
   KUAFU_TRY(const Json reply, ParseJson(frame.bytes));
   KUAFU_TRY(const int64_t answered, JsonInt(reply, "id"));
   if (answered != id) {
     return Error{Code::kInternal,
-                 "compiling " + job.file + ": the compile worker answered request " +
+                 "compiling " + request.file + ": the compile worker answered request " +
                      std::to_string(answered) + " instead of " + std::to_string(id)};
   }
   if (JsonFind(reply, "infra") != nullptr) {
     KUAFU_TRY(const std::string text, JsonString(reply, "infra"));
     return Error{Code::kUnavailable, text};
   }
-  Compiled compiled;
-  KUAFU_TRY(compiled.ok, JsonBool(reply, "ok"));
-  if (!compiled.ok) {
-    compiled.lasting = JsonFind(reply, "diagnostics") != nullptr;
+  Outcome outcome;
+  KUAFU_TRY(outcome.ok, JsonBool(reply, "ok"));
+  if (!outcome.ok) {
+    outcome.lasting = JsonFind(reply, "diagnostics") != nullptr;
     if (JsonFind(reply, "crash") != nullptr) {
       KUAFU_TRY(const std::string crash, JsonString(reply, "crash"));
-      compiled.message = "the compiler crashed on this source (" + crash + ")";
+      outcome.message = "the compiler crashed on this source (" + crash + ")";
     } else if (JsonFind(reply, "timeout") != nullptr) {
-      compiled.message = "the compiler took longer than " + std::to_string(kTimeoutMs / 1000) +
-                         " s on this source";
+      outcome.message = "the compiler took longer than " + std::to_string(kTimeoutMs / 1000) +
+                        " s on this source";
     } else {
-      compiled.message = Diagnostics(reply);
-      if (compiled.message.empty()) compiled.message = "the compiler gave no reason";
+      outcome.message = Diagnostics(reply);
+      if (outcome.message.empty()) outcome.message = "the compiler gave no reason";
     }
-    return compiled;
+    return outcome;
   }
-  KUAFU_TRY(compiled.entry, JsonString(reply, "entry"));
-  compiled.no_entry = compiled.entry.empty();
-  if (frame.fds.size() != 2) {
-    return Error{Code::kInternal, "compiling " + job.file + ": " +
-                                      std::to_string(frame.fds.size()) +
-                                      " descriptors came back instead of 2"};
+  if (JsonFind(reply, "entry") != nullptr) {
+    KUAFU_TRY(outcome.entry, JsonString(reply, "entry"));
   }
-  for (const os::UniqueFd& fd : frame.fds) {
+  if (frame.fds.size() != request.files) {
+    return Error{Code::kInternal,
+                 "compiling " + request.file + ": " + std::to_string(frame.fds.size()) +
+                     " descriptors came back instead of " + std::to_string(request.files)};
+  }
+  for (os::UniqueFd& fd : frame.fds) {
     KUAFU_TRY_STATUS(os::CheckSealed(fd.get(), 1));
     KUAFU_TRY(const int64_t bytes, os::FdSize(fd.get()));
     if (bytes > kModuleBytesMax) {
-      return Compiled{.message = "the compiled code has " + std::to_string(bytes) +
-                                 " bytes, more than " + std::to_string(kModuleBytesMax)};
+      return Outcome{.message = "the compiled code has " + std::to_string(bytes) +
+                                " bytes, more than " + std::to_string(kModuleBytesMax)};
     }
+    outcome.files.push_back(std::make_shared<os::UniqueFd>(std::move(fd)));
   }
-  compiled.module = std::make_shared<os::UniqueFd>(std::move(frame.fds[0]));
-  compiled.shared_object = std::make_shared<os::UniqueFd>(std::move(frame.fds[1]));
-  return compiled;
+  return outcome;
 }
 
 }  // namespace kuafu::verify

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "os/channel.h"
 #include "os/process.h"
@@ -35,6 +36,30 @@ struct Compiled {
   bool lasting = true;  // not the compiler's end over this source: the same would come back
 };
 
+// A translation unit of an extension; `device` = false is plain C++.
+struct ExtensionUnit {
+  std::string file;  // shown in messages
+  std::string source;
+  bool device = true;
+};
+
+struct ExtensionJob {
+  std::vector<ExtensionUnit> units;  // at most 15
+  std::vector<std::string> defines;  // NAME or NAME=VALUE; anything else is an error of the source
+  bool musa = false;
+  uint32_t arch = 900;
+};
+
+struct CompiledExtension {
+  bool ok = false;
+  std::string message;  // why not, as in Compiled
+  // Of each unit, in their order; null for plain C++. Sealed; shared with what the pool keeps.
+  std::vector<std::shared_ptr<const os::UniqueFd>> modules;
+  std::shared_ptr<const os::UniqueFd> shared_object;
+  double ms = 0;
+  bool lasting = true;
+};
+
 // Safe to use from several threads; more callers than workers wait for a free one.
 class CompilePool {
  public:
@@ -43,8 +68,23 @@ class CompilePool {
                                                     size_t kept);
   // An Error is a fault of the installation.
   Result<Compiled> Compile(const CompileJob& job);
+  // All units and their linking, under the same rules.
+  Result<CompiledExtension> CompileExtension(const ExtensionJob& job);
 
  private:
+  struct Request {
+    Json json;         // without an id
+    std::string file;  // for messages
+    size_t files = 0;  // that come back
+  };
+  struct Outcome {
+    bool ok = false;
+    std::string message;
+    std::string entry;
+    std::vector<std::shared_ptr<const os::UniqueFd>> files;
+    double ms = 0;
+    bool lasting = true;
+  };
   struct Worker {
     os::Process process;
     os::Channel channel;
@@ -52,13 +92,15 @@ class CompilePool {
   };
   struct Kept {
     std::string key;
-    Compiled compiled;
+    Outcome outcome;
   };
   static Status Launch(const std::string& compiler, Worker& worker);
-  Result<Compiled> CompileOn(Worker& worker, const CompileJob& job);
-  Result<Compiled> CompileAnew(const CompileJob& job);
-  std::optional<Compiled> Find(const std::string& key);
-  void Keep(const std::string& key, const Compiled& compiled);
+  // From what is kept under `key`, or compiled and then kept.
+  Result<Outcome> Answer(const std::string& key, const Request& request);
+  Result<Outcome> CompileOn(Worker& worker, const Request& request);
+  Result<Outcome> CompileAnew(const Request& request);
+  std::optional<Outcome> Find(const std::string& key);
+  void Keep(const std::string& key, const Outcome& outcome);
 
   std::string compiler_;
   size_t kept_max_ = 0;
