@@ -175,15 +175,22 @@ Result<TrialOutput> ReadOutput(const Json& item, const Truth& truth, int64_t arg
   return output;
 }
 
+Result<uint64_t> ReadSeed(const Json& item, const char* key) {
+  KUAFU_TRY(const std::string text, JsonString(item, key));
+  const auto number = ParseInt64(text);
+  if (!number.has_value()) return Bad("a seed is not a number");
+  return static_cast<uint64_t>(*number);
+}
+
 Result<Trial> ReadTrial(const Json& item, const TrialSet& set, const Truth& truth) {
   Trial trial;
   KUAFU_TRY(trial.shape_label, JsonString(item, "shape_label"));
   KUAFU_TRY(trial.shape_text, JsonString(item, "shape_text"));
   KUAFU_TRY(trial.value_class, JsonString(item, "value_class"));
-  KUAFU_TRY(const std::string seed, JsonString(item, "seed"));
-  const auto number = ParseInt64(seed);
-  if (!number.has_value()) return Bad("a seed is not a number");
-  trial.seed = static_cast<uint64_t>(*number);
+  KUAFU_TRY(trial.seed, ReadSeed(item, "seed"));
+  KUAFU_TRY(trial.model_seed, ReadSeed(item, "model_seed"));
+  KUAFU_TRY(trial.init_json, JsonString(item, "init_json"));
+  if (std::ssize(trial.init_json) > kInitJsonBytesMax) return Bad("a constructor's arguments");
   KUAFU_TRY(const Json* arguments, List(item, "arguments", task::kArgumentsMax));
   if (arguments->size() != set.task.arguments.size()) return Bad("a trial lacks arguments");
   for (const Json& argument : *arguments) {
@@ -228,6 +235,7 @@ Result<TrialSet> DecodeReply(std::string_view reply, os::UniqueFd inputs,
   if (task_json == nullptr) return Bad("no task");
   KUAFU_TRY(set.task, task::FromJson(*task_json));
   KUAFU_TRY(set.inputs_mutated, JsonBool(document, "inputs_mutated"));
+  KUAFU_TRY(set.dropout_off, JsonBool(document, "dropout_off"));
   KUAFU_TRY(const Json* notes, List(document, "notes", kNotesMax));
   for (const Json& note : *notes) {
     if (!note.is_string()) return Bad("a note is not text");

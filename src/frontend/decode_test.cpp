@@ -28,14 +28,14 @@ os::UniqueFd Sealed(int64_t bytes) {
 
 // x [2, 3] with a row stride of 4 in a storage of 8 floats at 256; y [2] at 0, tables at 16 and 32.
 Json Good() {
-  return ParseJson(R"({"version": 1, "inputs_mutated": false, "notes": ["n"],
+  return ParseJson(R"({"version": 1, "inputs_mutated": false, "dropout_off": true, "notes": ["n"],
     "task": {"version": 1, "name": "t", "source_hash": "h", "reduction_max": 3,
       "arguments": [
         {"name": "x", "origin": "input", "dtype": "f32", "shape": [2, 3], "value": null},
         {"name": "eps", "origin": "scalar", "dtype": "f64", "shape": [], "value": 0.5}],
       "trace": [], "outputs": [{"name": "y", "dtype": "f32", "shape": [2]}]},
     "trials": [{"shape_label": "nominal", "shape_text": "x [2, 3]", "value_class": "normal",
-      "seed": "5",
+      "seed": "5", "model_seed": "6", "init_json": "{}",
       "arguments": [{"t": "f32", "shape": [2, 3], "strides": [4, 1], "offset": 1, "at": 256,
                      "bytes": 32}, {"r": "0.5"}],
       "outputs": [{"name": "y", "dtype": "f32", "shape": [2], "argument": -1, "k": 3,
@@ -52,6 +52,9 @@ TEST(Decode, GoodAnswer) {
   ASSERT_TRUE(set.ok()) << set.error().message;
   const Trial& trial = set.value().trials.at(0);
   EXPECT_EQ(trial.seed, 5u);
+  EXPECT_EQ(trial.model_seed, 6u);
+  EXPECT_EQ(trial.init_json, "{}");
+  EXPECT_EQ(task::InputCount(set.value().task), 1);
   EXPECT_EQ(trial.arguments[0].strides, (tensor::Shape{4, 1}));
   EXPECT_EQ(trial.arguments[1].real, 0.5);
   EXPECT_EQ(trial.outputs[0].expected.y64.At(1), 1.0);
@@ -96,8 +99,12 @@ TEST(Decode, RefusesWhatLiesOutside) {
       {"/trials/0/arguments", Json::array()},
       {"/trials/0/outputs", Json::array()},
       {"/trials/0/seed", 5},
+      {"/trials/0/model_seed", "x"},
+      {"/trials/0/init_json", nullptr},
+      {"/trials/0/init_json", std::string(70'000, ' ')},
       {"/trials", Json::array()},
       {"/task", nullptr},
+      {"/dropout_off", 1},
       {"/notes", {1}},
   };
   for (const auto& c : cases) {

@@ -33,7 +33,14 @@ struct TrialRequest {
   std::string name = "ref.py";  // for messages
   Plan plan = Plan::kQuick;
   uint64_t seed = 0;
-  bool nominal_only = false;                // candidates that hard-code the task's sizes
+  bool nominal_only = false;  // candidates that hard-code the task's sizes
+  // Parameters and buffers exactly as the constructor makes them after torch.manual_seed. Otherwise
+  // those that are all equal, such as a bias of zeros, are drawn anew.
+  bool as_built = false;
+  // KernelBench's own protocol instead of a plan: five trials at the nominal sizes (scaled like
+  // those of the quick plan), inputs as written, parameters as built, its seeds. The expected
+  // results are PyTorch's in their own precision, without an error model: for task::AllClose.
+  bool compat_kernelbench = false;
   int64_t memory_bytes = int64_t{4} << 30;  // of the process that runs the file
 };
 
@@ -65,7 +72,13 @@ struct Trial {
   std::string shape_text;   // "x [7, 129]": what a person needs to build the inputs
   std::string value_class;  // "uniform", "normal", "large_mean", ...
   uint64_t seed = 0;
-  std::vector<ArgumentValue> arguments;  // parallel to Task::arguments
+  // To build a module with equal parameters: torch.manual_seed(model_seed), then the constructor
+  // with these arguments, {"args": [...], "kwargs": {...}}; python/kuafu_frontend/init_json.py has
+  // the encoding. Empty = they cannot be written; TrialSet::notes says why.
+  uint64_t model_seed = 0;
+  std::string init_json;
+  // Parallel to Task::arguments: task::InputCount of them are what forward() takes.
+  std::vector<ArgumentValue> arguments;
   std::vector<TrialOutput> outputs;
 };
 
@@ -76,7 +89,11 @@ struct TrialSet {
   int64_t inputs_bytes = 0;
   std::vector<std::string> notes;  // dropped value classes and shapes, scaled sizes, and why
   bool inputs_mutated = false;     // the reference changes its inputs: they are not checked then
-  double seconds = 0;              // measured, of the helper
+  // The module has dropout, which has no single right answer. It was switched off here (dropout
+  // modules in eval mode, `dropout` of recurrent and attention modules 0), and has to be in a
+  // candidate's module.
+  bool dropout_off = false;
+  double seconds = 0;  // measured, of the helper
 };
 
 // One helper process; one thread at a time. Restarts its zygote when that has died.

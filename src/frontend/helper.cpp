@@ -207,7 +207,9 @@ Result<Answer> Helper::Impl::Ask(const TrialRequest& request, const os::Deadline
       {"name", request.name},
       {"plan", request.plan == Plan::kQuick ? "quick" : "full"},
       {"seed", std::to_string(request.seed)},
-      {"nominal_only", request.nominal_only}};
+      {"nominal_only", request.nominal_only},
+      {"as_built", request.as_built},
+      {"compat_kernelbench", request.compat_kernelbench}};
   const os::Deadline last =
       os::Deadline::After(os::SystemClock(), left_ms * os::kNsPerMs + kGraceNs);
   const Status sent = channel.Send(DumpJson(document), {}, last);

@@ -3,6 +3,7 @@
 // process for all tests, small files; after each hostile one a good one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 
@@ -215,6 +216,95 @@ TEST(Helper, MutatedBuffersAreOutputs) {
   EXPECT_FALSE(made.value().inputs_mutated);
 }
 
+std::string NormFile() {
+  return Text({kHead,
+               "channels = 6\n"
+               "class Model(nn.Module):\n"
+               "    def __init__(self, channels, eps=1e-5):\n"
+               "        super().__init__()\n"
+               "        self.norm = nn.BatchNorm1d(channels, eps=eps)\n"
+               "    def forward(self, x):\n        return self.norm(x)\n"
+               "def get_inputs():\n    return [torch.randn(20, channels)]\n"
+               "def get_init_inputs():\n    return [[channels], {'eps': 0.1}]\n"});
+}
+
+std::vector<float> Values(const TrialSet& set, const ArgumentValue& argument) {
+  const os::Mapping map =
+      os::MapFd(set.inputs.get(), set.inputs_bytes, os::Access::kReadOnly).value();
+  const auto* first = reinterpret_cast<const float*>(map.bytes().data() + argument.storage_at);
+  return {first, first + argument.storage_bytes / 4};
+}
+
+TEST(Helper, ParametersAsBuiltAreThoseOfTheConstructor) {
+  const TrialRequest request{.source = NormFile(), .seed = 5, .as_built = true};
+  const auto made = SharedHelper().MakeTrials(request, os::Deadline::AfterMs(30'000));
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_EQ(task::InputCount(made.value().task), 1);
+  for (const Trial& trial : made.value().trials) {
+    EXPECT_EQ(Values(made.value(), trial.arguments[1])[0], 1.0F);
+    EXPECT_EQ(Values(made.value(), trial.arguments[2])[0], 0.0F);
+    EXPECT_EQ(Values(made.value(), trial.arguments[3])[0], 0.0F);
+  }
+  auto drawn = Make(NormFile());
+  ASSERT_TRUE(drawn.ok()) << drawn.error().message;
+  EXPECT_NE(Values(drawn.value(), drawn.value().trials[0].arguments[1])[0], 1.0F);
+}
+
+TEST(Helper, ATrialTellsHowItsModelWasBuilt) {
+  const auto made = Make(NormFile());
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  for (const Trial& trial : made.value().trials) {
+    EXPECT_NE(trial.model_seed, 0u);
+    const std::string channels = std::to_string(trial.arguments[0].shape[1]);
+    EXPECT_EQ(trial.init_json, "{\"args\": [" + channels + "], \"kwargs\": {\"eps\": 0.1}}");
+  }
+}
+
+TEST(Helper, ConstructorArgumentsThatAreNoJsonAreSaidSo) {
+  const auto made = Make(Text({kHead,
+                               "class Model(nn.Module):\n"
+                               "    def __init__(self, f):\n        super().__init__()\n"
+                               "        self.f = f\n"
+                               "    def forward(self, x):\n        return self.f(x)\n",
+                               kInputs, "def get_init_inputs():\n    return [torch.relu]\n"}));
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_EQ(made.value().trials[0].init_json, "");
+  const auto& notes = made.value().notes;
+  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+    return Contains(note, "the constructor's arguments cannot be passed on");
+  }));
+}
+
+TEST(Helper, TheProtocolOfKernelBenchHasFiveTrialsAtOneShape) {
+  const TrialRequest request{.source = NormFile(), .seed = 5, .compat_kernelbench = true};
+  const auto made = SharedHelper().MakeTrials(request, os::Deadline::AfterMs(30'000));
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  ASSERT_EQ(made.value().trials.size(), 5u);
+  std::set<uint64_t> seeds;
+  for (const Trial& trial : made.value().trials) {
+    seeds.insert(trial.seed);
+    EXPECT_EQ(trial.shape_label, "nominal");
+    EXPECT_EQ(trial.model_seed, 42u);
+    EXPECT_EQ(trial.arguments[0].shape, (tensor::Shape{20, 6}));
+    EXPECT_EQ(Values(made.value(), trial.arguments[1])[0], 1.0F);
+    ASSERT_EQ(trial.outputs.size(), 1u);  // buffers are not compared there
+    EXPECT_TRUE(trial.outputs[0].expected.e32.empty());
+  }
+  EXPECT_EQ(seeds.size(), 5u);
+}
+
+TEST(Helper, DropoutModulesAreSwitchedOff) {
+  const auto made = Make(Text({kHead,
+                               "class Model(nn.Module):\n"
+                               "    def __init__(self):\n        super().__init__()\n"
+                               "        self.drop = nn.Dropout(0.5)\n"
+                               "    def forward(self, x):\n        return self.drop(x)\n",
+                               kInputs, kInit}));
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_TRUE(made.value().dropout_off);
+  EXPECT_FALSE(Make(NormFile()).value().dropout_off);
+}
+
 TEST(Helper, MutatedInputsAreNoticed) {
   const auto made = Make(Text({kHead,
                                "class Model(nn.Module):\n    def forward(self, x):\n"
@@ -247,6 +337,10 @@ TEST(Helper, CacheKeepsAnswersAndIgnoresDamage) {
   EXPECT_EQ(second.value().inputs_bytes, first.value().inputs_bytes);
   EXPECT_EQ(second.value().trials[0].outputs[0].expected.y64.ToDoubles(),
             first.value().trials[0].outputs[0].expected.y64.ToDoubles());
+
+  TrialRequest as_built = request;
+  as_built.as_built = true;
+  EXPECT_EQ(cold->MakeTrials(as_built, os::Deadline::AfterMs(0)).error().code, Code::kDeadline);
 
   std::string text = os::ReadFile(trials_file(), int64_t{1} << 30).value();
   text[text.size() / 2] = static_cast<char>(text[text.size() / 2] ^ 1);

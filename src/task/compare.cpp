@@ -123,4 +123,16 @@ CompareResult CompareOutput(const HostTensor& y, const Expected& want) {
   return result;
 }
 
+bool AllClose(const HostTensor& y, const Expected& want, double tolerance) {
+  if (y.shape() != want.y64.shape()) return false;
+  for (int64_t i = 0; i < y.count(); ++i) {
+    const double got = y.At(i), truth = want.y64.At(i);
+    if (got == truth) continue;
+    if (!std::isfinite(got) || !std::isfinite(truth)) return false;
+    // allclose is not symmetric: the tolerance is relative to its second argument.
+    if (!(std::fabs(got - truth) <= tolerance + tolerance * std::fabs(got))) return false;
+  }
+  return true;
+}
+
 }  // namespace kuafu::task

@@ -52,6 +52,15 @@ Result<tensor::DType> DTypeField(const Json& object) {
 
 std::string_view OriginName(Origin origin) { return kOrigins[static_cast<int>(origin)]; }
 
+int64_t InputCount(const Task& task) {
+  int64_t count = 0;
+  for (const Argument& argument : task.arguments) {
+    if (argument.origin != Origin::kInput) break;
+    ++count;
+  }
+  return count;
+}
+
 Json ToJson(const Task& task) {
   Json document = {{"version", 1},
                    {"name", task.name},

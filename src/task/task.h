@@ -51,6 +51,9 @@ struct Task {
   int64_t reduction_max = 1;
 };
 
+// How many arguments, the first ones, are what forward() takes.
+int64_t InputCount(const Task& task);
+
 Json ToJson(const Task& task);
 Result<Task> FromJson(const Json& document);
 

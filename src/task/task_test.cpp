@@ -127,5 +127,32 @@ TEST(Task, JsonRoundTripAndLimits) {
   EXPECT_FALSE(FromJson(bad).ok());
 }
 
+HostTensor Pair(DType dtype, double first, double second) {
+  HostTensor t = HostTensor::Create(dtype, {2}).value();
+  t.Set(0, first);
+  t.Set(1, second);
+  return t;
+}
+
+TEST(Compare, AllCloseIsThatOfTorch) {
+  Expected want;
+  want.y64 = Pair(DType::kF64, 1, 100);
+  const auto close = [&](double a, double b) {
+    return AllClose(Pair(DType::kF32, a, b), want, 1e-2);
+  };
+  EXPECT_TRUE(close(1, 101));
+  EXPECT_TRUE(close(1, 101.019));  // not symmetric: 1.019 <= 0.01 + 0.01 * 101.019
+  EXPECT_FALSE(close(1, 98.981));  // 1.019 > 0.01 + 0.01 * 98.981
+  EXPECT_FALSE(close(1.03, 100));
+  EXPECT_FALSE(close(NAN, 100));
+  EXPECT_FALSE(close(INFINITY, 100));
+  EXPECT_FALSE(AllClose(HostTensor::Create(DType::kF32, {1}).value(), want, 1e-2));
+  want.y64 = Pair(DType::kF64, NAN, INFINITY);
+  EXPECT_FALSE(close(NAN, INFINITY));
+  want.y64 = Pair(DType::kF64, 1, INFINITY);
+  EXPECT_TRUE(close(1, INFINITY));
+  EXPECT_FALSE(close(1, -INFINITY));
+}
+
 }  // namespace
 }  // namespace kuafu::task

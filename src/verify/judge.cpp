@@ -14,17 +14,8 @@ namespace {
 
 using verdict::Class;
 
-// The protocol of most public benchmarks, for the remark that it would have accepted.
-bool AllClose(const tensor::HostTensor& y, const task::Expected& want) {
-  if (y.shape() != want.y64.shape()) return false;
-  for (int64_t i = 0; i < y.count(); ++i) {
-    const double got = y.At(i), truth = want.y64.At(i);
-    if (std::isnan(got) != std::isnan(truth)) return false;
-    if (std::isnan(got) || got == truth) continue;
-    if (!(std::fabs(got - truth) <= 1e-4 + 1e-4 * std::fabs(truth))) return false;
-  }
-  return true;
-}
+// Of the remark that the protocol of most public benchmarks would have accepted it.
+constexpr double kAllCloseTolerance = 1e-4;
 
 class Judging {
  public:
@@ -126,7 +117,7 @@ class Judging {
         good = false;
       }
       const task::CompareResult compared = task::CompareOutput(output.tensor, want);
-      if (nominal) allclose = allclose && AllClose(output.tensor, want);
+      if (nominal) allclose = allclose && task::AllClose(output.tensor, want, kAllCloseTolerance);
       if (!compared.ok) {
         const Class cls = compared.failure == task::Mismatch::kWrongShape   ? Class::kWrongShape
                           : compared.failure == task::Mismatch::kWrongDType ? Class::kWrongDtype

@@ -24,13 +24,15 @@ Result<std::unique_ptr<TrialStore>> TrialStore::Start(const std::string& cache_d
   return store;
 }
 
-Result<std::shared_ptr<const frontend::TrialSet>> TrialStore::Get(const std::string& reference_path,
-                                                                  frontend::Plan plan,
-                                                                  bool nominal_only,
-                                                                  uint64_t seed) {
-  Result<std::string> source = os::ReadFile(reference_path, kSourceBytesMax);
+Result<std::shared_ptr<const frontend::TrialSet>> TrialStore::Get(const TrialQuery& query) {
+  Result<std::string> source = os::ReadFile(query.reference_path, kSourceBytesMax);
   if (!source.ok()) return std::move(source).error().WithContext("reading the reference");
-  const Key key{Hasher().Add(reference_path).Add(source.value()).Hex(), plan, nominal_only, seed};
+  const Key key{Hasher().Add(query.reference_path).Add(source.value()).Hex(),
+                query.plan,
+                query.seed,
+                query.nominal_only,
+                query.as_built,
+                query.compat_kernelbench};
   std::lock_guard lock(mutex_);
   ++clock_;
   if (const auto it = entries_.find(key); it != entries_.end()) {
@@ -40,10 +42,12 @@ Result<std::shared_ptr<const frontend::TrialSet>> TrialStore::Get(const std::str
   if (const auto it = refused_.find(key); it != refused_.end()) return it->second;
   frontend::TrialRequest request;
   request.source = std::move(source).value();
-  request.name = os::BaseName(reference_path);
-  request.plan = plan;
-  request.nominal_only = nominal_only;
-  request.seed = seed;
+  request.name = os::BaseName(query.reference_path);
+  request.plan = query.plan;
+  request.seed = query.seed;
+  request.nominal_only = query.nominal_only;
+  request.as_built = query.as_built;
+  request.compat_kernelbench = query.compat_kernelbench;
   Result<frontend::TrialSet> made =
       helper_->MakeTrials(request, os::Deadline::AfterMs(kDeadlineMs));
   if (!made.ok()) {

@@ -14,18 +14,24 @@
 
 namespace kuafu::verify {
 
+struct TrialQuery {
+  std::string reference_path;
+  frontend::Plan plan = frontend::Plan::kQuick;
+  uint64_t seed = 0;
+  // As in frontend::TrialRequest.
+  bool nominal_only = false, as_built = false, compat_kernelbench = false;
+};
+
 // Safe to use from several threads. Sets beyond a bound are dropped, least recently used first;
 // those handed out stay valid.
 class TrialStore {
  public:
   static Result<std::unique_ptr<TrialStore>> Start(const std::string& cache_dir);
-  Result<std::shared_ptr<const frontend::TrialSet>> Get(const std::string& reference_path,
-                                                        frontend::Plan plan, bool nominal_only,
-                                                        uint64_t seed);
+  Result<std::shared_ptr<const frontend::TrialSet>> Get(const TrialQuery& query);
 
  private:
   // Source hash, so that a reference edited between two requests is read again.
-  using Key = std::tuple<std::string, frontend::Plan, bool, uint64_t>;
+  using Key = std::tuple<std::string, frontend::Plan, uint64_t, bool, bool, bool>;
   struct Entry {
     std::shared_ptr<const frontend::TrialSet> set;
     int64_t used = 0;

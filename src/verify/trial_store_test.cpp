@@ -25,7 +25,8 @@ std::vector<Answer> AskFromThreads(TrialStore& store, const std::string& path) {
   os::ThreadPool pool({.threads = kThreads, .queue_max = 64});
   for (size_t i = 0; i < answers.size(); ++i) {
     pool.Submit([&store, &path, &answers, i] {
-      answers[i] = store.Get(path, frontend::Plan::kQuick, true, i % kSeeds + 1);
+      answers[i] =
+          store.Get({.reference_path = path, .seed = i % kSeeds + 1, .nominal_only = true});
     });
   }
   pool.WaitIdle();

@@ -155,7 +155,10 @@ Result<Verdict> Verifier::Impl::Run(const Request& request, Verdict v, CompileJo
                                     const Compiled& compiled, const Manifest& manifest) {
   v.seed = request.seed != 0 ? request.seed : DrawnSeed();
   KUAFU_TRY(const std::shared_ptr<const frontend::TrialSet> set,
-            trials->Get(request.reference_path, request.plan, manifest.fixed_shapes, v.seed));
+            trials->Get({.reference_path = request.reference_path,
+                         .plan = request.plan,
+                         .seed = v.seed,
+                         .nominal_only = manifest.fixed_shapes}));
   if (request.only_trial >= static_cast<int>(set->trials.size())) {
     return Error{Code::kInvalidInput, "--trial=" + std::to_string(request.only_trial) +
                                           ": this plan has trials 0 to " +

@@ -37,7 +37,10 @@ struct Request {
   bool sanitize = true;
   uint64_t seed = 0;    // of inputs and orders; 0 = drawn when the candidate has been compiled
   int only_trial = -1;  // index of the one trial to run; -1 = all
-  int timeout_s = 0;    // for all trials together; 0 = 10 for the quick plan, 120 for the full one
+  // KernelBench's own protocol, for comparison with it: trials as in
+  // frontend::TrialRequest::compat_kernelbench, task::AllClose at 1e-4, no sanitizer, no legality.
+  bool compat_kernelbench = false;
+  int timeout_s = 0;  // for all trials together; 0 = 10 for the quick plan, 120 for the full one
 };
 
 class Verifier {

@@ -19,7 +19,7 @@ import re
 
 import torch
 
-from . import loader, ops, shapes, truth, values
+from . import init_json, loader, ops, shapes, truth, values
 from .errors import BadFile
 
 QUICK_BYTES, QUICK_FLOPS = 2 << 20, 4_000_000
@@ -41,6 +41,8 @@ NOMINAL_PLAN = [
     ("nominal", ["negative_mean", "offset"]), ("nominal", ["zero_one", "sparse", "constant"]),
     ("nominal", ["small", "constant"]),
 ]
+# KernelBench's own protocol: one shape, values as written, parameters as built, its seeds.
+COMPAT_SEED, COMPAT_TRIALS = 42, 5
 VIEWS = ["strided", "sliced", "expanded"]
 ALL_CLASSES = ["normal", "uniform", "large_mean", "negative_mean", "offset", "small", "large",
                "denormal", "sparse", "constant", "zero_one", "special", "edges"]
@@ -53,6 +55,11 @@ def full_plan():
     for label in ("nominal", "odd"):
         plan += [(label, [name]) for name in ALL_CLASSES]
     return plan + [(label, ["normal", WRITTEN]) for label in VIEWS]
+
+
+def compat_seeds():
+    torch.manual_seed(COMPAT_SEED)
+    return [int(torch.randint(0, 2 ** 32 - 1, (1,)).item()) for _ in range(COMPAT_TRIALS)]
 
 
 def derive(*parts):
@@ -70,18 +77,30 @@ class Variant:
         maker.sizes.apply(sizes)
         self.loaded = maker.source.load()
         self.scalars, self.not_passed = self.loaded.scalars()
-        self.model_seed = derive(maker.seed, "model", label)
+        self.model_seed = COMPAT_SEED if maker.compat else derive(maker.seed, "model", label)
+        self.init_json = self.encode_init()
         self.states = {}
         self.draws = None
         self.written = WRITTEN
         self.names = None
         self.first = None  # the trial with values as written
 
+    def encode_init(self):
+        try:
+            return init_json.encode(*self.loaded.init_arguments())
+        except init_json.NotJson as error:
+            self.maker.note(f"the constructor's arguments cannot be passed on: {error}")
+            return ""
+
     def state(self, integral):
         if integral not in self.states:
             self.maker.sizes.apply(self.sizes)
             model = self.loaded.build(self.model_seed)
-            values.randomise(model, derive(self.model_seed, "parameters"), integral)
+            if values.switch_off_dropout(model):
+                self.maker.dropout_off = True
+                self.maker.note("dropout is switched off: it has no single right answer")
+            if not self.maker.as_built:
+                values.randomise(model, derive(self.model_seed, "parameters"), integral)
             self.states[integral] = truth.State(model)
         return self.states[integral]
 
@@ -127,11 +146,14 @@ class Maker:
         self.seed = int(request["seed"])
         self.inputs_arena, self.truth_arena = arenas
         self.source = loader.Source(request["source"], request["name"], stage)
+        self.compat = bool(request.get("compat_kernelbench"))
+        self.as_built = self.compat or bool(request.get("as_built"))
         self.half = re.search(r"\bhalf\b|float16|bfloat16", request["source"]) is not None
         self.notes = []
         self.variants = {}
         self.trials = []
         self.inputs_mutated = False
+        self.dropout_off = False
         self.nominal_run = None
         self.nominal_truth = None
         self.sizes = shapes.Sizes(self.source)
@@ -141,14 +163,22 @@ class Maker:
             self.notes.append(text)
 
     def make(self):
-        quick = self.request["plan"] == "quick"
+        quick = self.compat or self.request["plan"] == "quick"
         self.choose_nominal(quick)
         plan = (NOMINAL_PLAN if self.request["nominal_only"]
                 else QUICK_PLAN if quick else full_plan())
-        self.first_trial()
-        for label, classes in plan[1:]:
-            self.add(label, classes)
+        self.first_trial(quick)
+        if self.compat:
+            self.add_compat()
+        else:
+            for label, classes in plan[1:]:
+                self.add(label, classes)
         return self.document()
+
+    def add_compat(self):
+        variant = self.variants["nominal"]
+        for seed in compat_seeds()[1:]:
+            self.store(variant, WRITTEN, self.attempt(variant, WRITTEN, must=True, seed=seed))
 
     def choose_nominal(self, quick):
         budget = (QUICK_BYTES, QUICK_FLOPS) if quick else (FULL_BYTES, FULL_FLOPS)
@@ -171,14 +201,15 @@ class Maker:
         self.notes = [n for n in self.notes if not n.startswith("nominal sizes scaled")]
         self.note("nominal sizes scaled: " + ", ".join(parts))
 
-    def first_trial(self):
+    def first_trial(self, quick):
         """The nominal shape as written; it must work. Sizes shrink further when running it shows
         that it costs too much."""
-        flops_max = QUICK_FLOPS if self.request["plan"] == "quick" else FULL_FLOPS
+        flops_max = QUICK_FLOPS if quick else FULL_FLOPS
+        seed = compat_seeds()[0] if self.compat else None
         for _ in range(12):
             variant = Variant(self, "nominal", self.nominal)
             self.variants["nominal"] = variant
-            made = self.attempt(variant, WRITTEN, must=True)
+            made = self.attempt(variant, WRITTEN, must=True, seed=seed)
             run = made[0].run
             if run.flops <= flops_max or self.request["nominal_only"]:
                 break
@@ -242,7 +273,7 @@ class Maker:
         if reason:
             self.note(reason)
 
-    def attempt(self, variant, class_name, must=False, view=None):
+    def attempt(self, variant, class_name, must=False, view=None, seed=None):
         """(truth, inputs, state, seed), or None when the class does not apply."""
         if class_name in values.WITH_TIES and self.ties_matter():
             raise truth.Rejected("the order of equal values is not specified")
@@ -251,8 +282,9 @@ class Maker:
         zero_one = class_name == "zero_one"
         integral = zero_one and self.nominal_run.names <= ops.INTEGRAL
         rejected = None
-        for attempt in range(SEEDS_PER_TRIAL):
-            seed = derive(self.seed, variant.label, class_name, attempt)
+        seeds = [seed] if seed is not None else [
+            derive(self.seed, variant.label, class_name, i) for i in range(SEEDS_PER_TRIAL)]
+        for seed in seeds:
             inputs, changed = variant.inputs(class_name, seed)
             if not changed and class_name != WRITTEN:
                 return None
@@ -261,6 +293,7 @@ class Maker:
             state = variant.state(integral)
             options = {
                 "special": class_name == "special", "zero_one": zero_one, "half": self.half,
+                "plain": self.compat,
                 "coherent": view == "expanded" or class_name == "constant",
                 "scalars": len(variant.scalars),
                 "buffers_at": len(inputs) + len(state.parameters),
@@ -297,7 +330,8 @@ class Maker:
         self.trials.append({
             "shape_label": label or variant.label, "shape_text": self.shape_text(variant, inputs),
             "value_class": variant.written if class_name == WRITTEN else class_name,
-            "seed": str(seed), "arguments": arguments, "outputs": outputs,
+            "seed": str(seed), "model_seed": str(variant.model_seed),
+            "init_json": variant.init_json, "arguments": arguments, "outputs": outputs,
         })
 
     def shape_text(self, variant, inputs):
@@ -349,7 +383,7 @@ class Maker:
             "outputs": outputs,
         }
         return {"version": 1, "task": task, "trials": self.trials, "notes": self.notes,
-                "inputs_mutated": self.inputs_mutated}
+                "inputs_mutated": self.inputs_mutated, "dropout_off": self.dropout_off}
 
     @staticmethod
     def declare(name, origin, value):

@@ -196,6 +196,21 @@ class Values(TorchDispatchMode):
         return None
 
 
+def switch_off_dropout(model):
+    """Whether there was any to switch off. Functions that a forward() calls itself are not seen."""
+    found = False
+    for module in model.modules():
+        if isinstance(module, torch.nn.modules.dropout._DropoutNd):
+            if module.training and module.p > 0:
+                module.eval()
+                found = True
+        elif isinstance(module, (torch.nn.RNNBase, torch.nn.MultiheadAttention)):
+            if module.training and module.dropout > 0:
+                module.dropout = 0.0
+                found = True
+    return found
+
+
 def randomise(model, seed, integral):
     """Parameters and running statistics that a constructor leaves at one value. A bias of zeros or
     a scale of ones would hide a kernel that ignores it. `integral`: small integers everywhere, for

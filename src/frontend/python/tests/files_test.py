@@ -20,11 +20,11 @@ from kuafu_frontend import child, devices, loader, shims, trials  # noqa: E402
 PATTERNS = ["kernels/*/ref.py", "kernels/defects/refs/*.py", "examples/*/ref.py"]
 
 
-def make(source, plan="quick", nominal_only=False, seed=7):
+def make(source, plan="quick", nominal_only=False, seed=7, **options):
     shims.install()
     devices.install()
     request = {"source": source, "name": "ref.py", "plan": plan, "seed": str(seed),
-               "nominal_only": nominal_only, "source_hash": ""}
+               "nominal_only": nominal_only, "source_hash": "", **options}
     arenas = (child.Arena(), child.Arena())
     return trials.Maker(request, arenas, loader.Stage()).make(), arenas
 

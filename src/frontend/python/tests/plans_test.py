@@ -11,6 +11,7 @@ import numpy  # noqa: E402
 import torch  # noqa: E402
 
 from files_test import make  # noqa: E402
+from kuafu_frontend import init_json  # noqa: E402
 from kuafu_frontend.errors import BadFile  # noqa: E402
 from kuafu_frontend.precision import Run64  # noqa: E402
 
@@ -179,6 +180,27 @@ class Plans(unittest.TestCase):
                          [("aten.mm.default", 30), ("aten._softmax.default", 20)])
         self.assertEqual(trace[1]["inputs"], trace[0]["results"])
         self.assertEqual(document["trials"][0]["outputs"][0]["k"], 30)
+
+
+class InitJson(unittest.TestCase):
+    def test_arguments_come_back_as_they_were(self):
+        args = [None, True, 3, -0.0, 1e-5, float("inf"), 0.1 + 0.2, 1 << 70, "\u00e9\ud800",
+                [1, [2]], (3, (4,)), {"a": (1,)}, {"__tuple__": 1}, {1: "x", (2, 3): None}]
+        text = init_json.encode(args, {"eps": 1e-300, "size": (2, 2)})
+        back, kwargs = init_json.decode(text)
+        self.assertEqual(repr(back), repr(args))
+        self.assertEqual(kwargs, {"eps": 1e-300, "size": (2, 2)})
+        self.assertTrue(numpy.isnan(init_json.decode(init_json.encode([float("nan")], {}))[0][0]))
+
+    def test_others_are_refused(self):
+        for value in (torch.relu, torch.zeros(1), object(), b"x", {1, 2}, [torch.float32]):
+            with self.assertRaises(init_json.NotJson):
+                init_json.encode([value], {})
+        endless = []
+        endless.append(endless)
+        for value in (endless, "x" * 70000):
+            with self.assertRaises(init_json.NotJson):
+                init_json.encode([value], {})
 
 
 if __name__ == "__main__":
