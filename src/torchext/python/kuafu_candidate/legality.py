@@ -14,7 +14,10 @@ import dataclasses
 from . import legality_file, legality_forward, legality_tree
 
 
-@dataclasses.dataclass(frozen=True, order=True)
+CLASSES = ("format_error", "cheating", "illegal_fallback")
+
+
+@dataclasses.dataclass(frozen=True)
 class Finding:
     line: int       # from 1; 0 = the file as a whole
     column: int     # from 1
@@ -44,8 +47,11 @@ class Report:
                                               rule["severity"], text)
 
     def findings(self):
-        """Those that reject first, each kind in the order of lines."""
-        return sorted(self._found.values(), key=lambda f: (f.severity != "reject", f))
+        """The first is the reason of a verdict: what rejects before what warns, then the classes in
+        their order, the rules in the policy's, and lines."""
+        order = {code: number for number, code in enumerate(self._rules)}
+        return sorted(self._found.values(), key=lambda f: (
+            f.severity != "reject", CLASSES.index(f.cls), order[f.code], f.line, f.column))
 
 
 def check(source, policy):

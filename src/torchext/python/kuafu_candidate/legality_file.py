@@ -31,7 +31,7 @@ def string_end(tree, node, depth=0):
     return None
 
 
-def string_start(node):
+def string_start(tree, node):
     """The literal that a path begins with, "" where it is not known."""
     for _ in range(16):
         if isinstance(node, ast.Constant):
@@ -42,6 +42,11 @@ def string_start(node):
             node = node.left
         elif isinstance(node, ast.Call) and node.args:
             node = node.args[0]
+        elif isinstance(node, ast.Name):
+            values = [value for n in tree.nodes for target, value in assigned(n)
+                      if isinstance(target, ast.Name) and target.id == node.id]
+            starts = [v for v in values if isinstance(v, (ast.Constant, ast.Call, ast.BinOp))]
+            node = starts[0] if starts else None
         else:
             break
     return ""
@@ -240,7 +245,7 @@ class _FileRules:
     def _file(self, node, path, writes):
         """Sources are written to a folder of the candidate's own, under names that may come from
         a list; what is read must be known for a source."""
-        start, end = string_start(path), string_end(self.tree, path)
+        start, end = string_start(self.tree, path), string_end(self.tree, path)
         if start.startswith("/") and not start.startswith("/tmp"):
             self.report.add("file_access", node, start)
         elif end is None and not writes:

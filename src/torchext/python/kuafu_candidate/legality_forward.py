@@ -35,6 +35,7 @@ class _ForwardRules:
             return  # whatever else it does, it is not a candidate of its own
         self._extension()
         self._tries()
+        self._seeds()
         for function in self.reached:
             for node in walk(function):
                 if isinstance(node, ast.Call):
@@ -160,6 +161,19 @@ class _ForwardRules:
                     return True
         return False
 
+    def _seeds(self):
+        """A seed set in ModelNew, in what it reaches, or where the file is loaded."""
+        inside = {id(node) for root in [self.model.model] + self.reached for node in walk(root)}
+        for node in self.tree.nodes:
+            if not isinstance(node, ast.Call) or not self.tree.dotted(node.func) & SEEDS:
+                continue
+            loaded = self.tree.function_of(node) is None and not any(
+                isinstance(a, ast.If) and isinstance(a.test, ast.Compare)
+                and isinstance(a.test.left, ast.Name) and a.test.left.id == "__name__"
+                for a in self.tree.ancestors(node))
+            if id(node) in inside or loaded:
+                self.report.add("reseed", node)
+
     # Calls.
 
     def _call(self, node):
@@ -179,10 +193,8 @@ class _ForwardRules:
             self.report.add("python_library_call", node, "." + node.func.attr)
 
     def _dotted_call(self, dotted, node):
-        if dotted in SEEDS:
-            self.report.add("reseed", node, dotted)
-            return
-        if not dotted.startswith("torch.") or dotted in self.rules["loaders"]:
+        if (not dotted.startswith("torch.") or dotted in self.rules["loaders"]
+                or dotted in SEEDS):
             return
         rest = dotted[len("torch."):]
         last = rest.rsplit(".", 1)[-1]
