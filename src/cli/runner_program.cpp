@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The runner's mode for `kuafu run`: calls the main() of a whole program and leaves what the
 // simulated device saw as JSON in the file that is open as descriptor 3.
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -10,6 +11,8 @@
 #include "base/text.h"
 #include "cli/runner.h"
 #include "device/profile.h"
+#include "hostabi/host_code.h"
+#include "hostabi/report.h"
 #include "os/file.h"
 #include "os/sandbox.h"
 
@@ -22,12 +25,8 @@ hostabi::Session* g_session = nullptr;
 
 // Runs at exit as well, because a program may end by exit() instead of returning from main.
 void Report() {
-  Json answer;
-  answer["findings"] = Json::array();
   g_session->CheckRedZones();
-  for (const hostabi::Finding& f : g_session->findings())
-    answer["findings"].push_back(FindingJson(f));
-  answer["counters"] = CountersJson(g_session->counters);
+  const Json answer = hostabi::SessionJson(*g_session);
   std::fflush(stdout);
   const std::string text = DumpJson(answer);
   for (size_t at = 0; at < text.size();) {
@@ -49,14 +48,15 @@ Result<int> RunProgram(int argc, char** argv) {
             os::ReadFile(argv[1], static_cast<int64_t>(isa::kMaxModuleBytes)));
   // Lives until the process ends: exit handlers of the program may still use the device.
   g_session = new hostabi::Session(options);
-  KUAFU_TRY_STATUS(
-      g_session->LoadModule({reinterpret_cast<const uint8_t*>(module.data()), module.size()}));
+  const Result<size_t> loaded =
+      g_session->LoadModule({reinterpret_cast<const uint8_t*>(module.data()), module.size()});
+  if (!loaded.ok()) return loaded.error();
   hostabi::SetCurrent(g_session);
   KUAFU_TRY(const os::SandboxReport report, os::EnterSandbox({.files = os::FileAccess::kReadOnly}));
   for (const std::string& missing : report.missing)
     std::fprintf(stderr, "kuafu-runner: note: %s\n", missing.c_str());
   std::atexit(Report);
-  KUAFU_TRY(void* library, LoadHostCode(*g_session, argv[2]));
+  KUAFU_TRY(void* library, hostabi::LoadHostCode(*g_session, argv[2]));
   auto* entry = reinterpret_cast<int (*)(int, char**)>(dlsym(library, "main"));
   if (entry == nullptr)
     return Error{Code::kInvalidInput,

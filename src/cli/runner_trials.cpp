@@ -7,6 +7,7 @@
 //
 // Everything from dlopen on runs in the sandbox, and every answer is bounded, but the candidate
 // shares this address space: the parent must treat what it reads as the candidate's word.
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,8 @@
 #include "base/text.h"
 #include "cli/runner.h"
 #include "cli/runner_request.h"
+#include "hostabi/host_code.h"
+#include "hostabi/report.h"
 #include "hostabi/tensors.h"
 #include "os/channel.h"
 #include "os/memfd.h"
@@ -29,18 +32,9 @@ namespace {
 constexpr int kChannelFd = 3;
 constexpr int32_t kResultsMax = 64;
 constexpr int kErrorBytesMax = 4096;
-constexpr size_t kPrintfBytesMax = 4096;
-constexpr uint64_t kOutputAlign = 64;
 constexpr int64_t kSendMs = 60'000;
 
 using Entry = void (*)(KuafuCall*);
-
-// A tensor whose content goes back to the parent.
-struct Output {
-  KuafuTensor* tensor = nullptr;
-  int argument = -1;  // -1: returned by the entry function
-  uint64_t at = 0, bytes = 0;
-};
 
 // One call: builds the arguments, holds the references, gives them back at the end.
 class Call {
@@ -55,12 +49,10 @@ class Call {
   Call& operator=(const Call&) = delete;
 
   Status MakeArguments();
-  // Fills status and error.
   void Run(Entry entry);
-  std::vector<Output> Outputs() const;
   std::vector<std::string> InputsModified() const;
 
-  std::string status = "ok", error;
+  hostabi::Outcome outcome;
 
  private:
   Result<KuafuTensor*> MakeInput(size_t index);
@@ -137,47 +129,25 @@ void Call::Run(Entry entry) {
   session_.Finish(returned);
   session_.CheckRedZones();
   if (call.status != KUAFU_CALL_OK) {
-    status = call.status == KUAFU_CALL_MISMATCH ? "mismatch" : "threw";
-    error = text;
+    outcome.status = call.status == KUAFU_CALL_MISMATCH ? "mismatch" : "threw";
+    outcome.error = text;
     return;
   }
   const int32_t count = std::clamp(call.result_count, 0, kResultsMax);
   for (int32_t i = 0; i < count; ++i) {
     if (results[i] != nullptr && hostabi::IsTensor(session_, results[i])) {
       results_.push_back(results[i]);
+      outcome.outputs.push_back({.tensor = results[i]});
       continue;
     }
-    status = "threw";
-    error = "result " + std::to_string(i) +
-            " of the entry function is not a tensor, or its memory was freed";
+    outcome.status = "threw";
+    outcome.error = "result " + std::to_string(i) +
+                    " of the entry function is not a tensor, or its memory was freed";
   }
-  uint64_t bytes = 0;
-  for (const Output& output : Outputs()) {
-    if (output.bytes > session_.memory().limit_bytes() ||
-        (bytes += output.bytes) > session_.memory().limit_bytes()) {
-      status = "threw";
-      error = "the results are larger than the device memory of " +
-              FormatBytes(static_cast<int64_t>(session_.memory().limit_bytes()));
-      return;
-    }
-  }
-}
-
-std::vector<Output> Call::Outputs() const {
-  std::vector<Output> outputs;
-  for (KuafuTensor* t : results_) outputs.push_back({.tensor = t});
   for (size_t i = 0; i < tensors_.size(); ++i) {
     if (trial_.arguments[i].output && tensors_[i] != nullptr)
-      outputs.push_back({.tensor = tensors_[i], .argument = static_cast<int>(i)});
+      outcome.outputs.push_back({.tensor = tensors_[i], .argument = static_cast<int>(i)});
   }
-  uint64_t at = 0;
-  for (Output& output : outputs) {
-    output.at = at;
-    output.bytes = hostabi::ElementBytes(output.tensor);
-    if (output.bytes > UINT64_MAX / 128) break;  // refused by the caller
-    at += (output.bytes + kOutputAlign - 1) / kOutputAlign * kOutputAlign;
-  }
-  return outputs;
 }
 
 std::vector<std::string> Call::InputsModified() const {
@@ -200,28 +170,16 @@ std::vector<std::string> Call::InputsModified() const {
   return names;
 }
 
-// The outputs of a trial's first order, for the others to be compared with.
-struct First {
-  Json outputs;
-  os::Mapping bytes;
-};
-
 class Trials {
  public:
   Trials(os::Channel& channel, const Request& request, hostabi::Session& session, Entry entry,
          std::span<const uint8_t> inputs)
-      : channel_(channel),
-        request_(request),
-        session_(session),
-        entry_(entry),
-        inputs_(inputs),
-        float_atomics_(session.has_float_atomics()) {}
+      : channel_(channel), request_(request), session_(session), entry_(entry), inputs_(inputs) {}
 
   Status Run() {
     for (size_t trial = 0; trial < request_.trials.size(); ++trial) {
-      First first;
       for (size_t order = 0; order < request_.order_seeds.size(); ++order) {
-        KUAFU_TRY_STATUS(RunOne(trial, order, first));
+        KUAFU_TRY_STATUS(RunOne(trial, order));
         if (session_.stopped()) return SendJson({{"done", true}, {"stopped", true}}, {});
       }
     }
@@ -232,106 +190,42 @@ class Trials {
   Status SendJson(const Json& json, std::span<const int> fds) {
     return channel_.Send(DumpJson(json), fds, os::Deadline::AfterMs(kSendMs));
   }
-  Status RunOne(size_t trial, size_t order, First& first);
-  // Copies the outputs out; the descriptor is invalid when they are those of `first`.
-  Result<os::UniqueFd> CopyOutputs(const Call& call, size_t order, First& first, Json& answer);
+  Status RunOne(size_t trial, size_t order);
 
   os::Channel& channel_;
   const Request& request_;
   hostabi::Session& session_;
   Entry entry_;
   std::span<const uint8_t> inputs_;
-  bool float_atomics_;
+  hostabi::Answers answers_;
 };
 
-Result<os::UniqueFd> Trials::CopyOutputs(const Call& call, size_t order, First& first,
-                                         Json& answer) {
-  const std::vector<Output> outputs = call.Outputs();
-  Json list = Json::array();
-  const uint64_t total = outputs.empty() ? 0 : outputs.back().at + outputs.back().bytes;
-  KUAFU_TRY(os::UniqueFd fd, os::CreateMemfd("kuafu-outputs", static_cast<int64_t>(total)));
-  bool same = false;
-  {
-    KUAFU_TRY(os::Mapping mapping,
-              os::MapFd(fd.get(), static_cast<int64_t>(total), os::Access::kReadWrite));
-    for (const Output& o : outputs) {
-      const auto gathered =
-          hostabi::Gather(session_, o.tensor, mapping.bytes().subspan(o.at, o.bytes));
-      const hostabi::TensorLayout layout = hostabi::LayoutOf(o.tensor);
-      list.push_back({{"dtype", hostabi::TensorTypeName(layout.dtype)},
-                      {"shape", layout.sizes},
-                      {"strides", layout.strides},
-                      {"at", o.at},
-                      {"bytes", o.bytes},
-                      {"never_written", gathered.never_written},
-                      {"argument", o.argument}});
-    }
-    same = order > 0 && list == first.outputs &&
-           std::memcmp(mapping.bytes().data(), first.bytes.bytes().data(), total) == 0;
-  }
-  if (same) {
-    answer["same"] = true;
-    return os::UniqueFd();
-  }
-  KUAFU_TRY_STATUS(os::SealAll(fd.get()));
-  answer["outputs"] = list;
-  if (order == 0) {
-    // Sealed: the candidate cannot make a later order agree by changing this.
-    KUAFU_TRY(first.bytes, os::MapFd(fd.get(), static_cast<int64_t>(total), os::Access::kReadOnly));
-    first.outputs = std::move(list);
-  }
-  return fd;
-}
-
-Status Trials::RunOne(size_t trial, size_t order, First& first) {
+Status Trials::RunOne(size_t trial, size_t order) {
   session_.Begin(request_.order_seeds[order]);
   const size_t used_bytes = session_.memory().used_bytes();
-  Json answer = {{"trial", trial}, {"order", order}};
-  os::UniqueFd outputs;
+  hostabi::Answer answer;
   {
     Call call(session_, request_.trials[trial], inputs_);
     Status made = call.MakeArguments();
     if (made.ok()) {
       call.Run(entry_);
+      if (request_.check_inputs) call.outcome.inputs_modified = call.InputsModified();
     } else {
-      call.status = "threw";
-      call.error = made.error().message;
+      call.outcome.status = "threw";
+      call.outcome.error = made.error().message;
     }
-    Json outcome = {{"same", false}, {"outputs", Json::array()}};
-    if (call.status == "ok") {
-      KUAFU_TRY(outputs, CopyOutputs(call, order, first, outcome));
-    }
-    answer["status"] = call.status;
-    answer["error"] = call.error;
-    answer.update(outcome);
-    answer["inputs_modified"] = Json::array();
-    if (request_.check_inputs && made.ok()) answer["inputs_modified"] = call.InputsModified();
+    KUAFU_TRY(answer, answers_.Make(session_, trial, order, call.outcome));
   }
-  answer["findings"] = Json::array();
-  for (const hostabi::Finding& f : session_.findings())
-    answer["findings"].push_back(FindingJson(f));
-  answer["counters"] = CountersJson(session_.counters);
-  answer["float_atomics"] = float_atomics_;
-  answer["printf"] = session_.printf_output.substr(0, kPrintfBytesMax);
   const size_t still_used = session_.memory().used_bytes();
-  answer["leaked_bytes"] = still_used > used_bytes ? still_used - used_bytes : 0;
-  const int fds[] = {outputs.get()};
-  return SendJson(answer, outputs.valid() ? std::span<const int>(fds) : std::span<const int>());
+  answer.json["leaked_bytes"] = still_used > used_bytes ? still_used - used_bytes : 0;
+  const int fds[] = {answer.outputs.get()};
+  return SendJson(answer.json,
+                  answer.outputs.valid() ? std::span<const int>(fds) : std::span<const int>());
 }
 
 // The answer for a candidate that cannot be called at all.
 Status Refuse(os::Channel& channel, const char* status, const std::string& error) {
-  const Json answer = {{"trial", 0},
-                       {"order", 0},
-                       {"status", status},
-                       {"error", error},
-                       {"same", false},
-                       {"outputs", Json::array()},
-                       {"inputs_modified", Json::array()},
-                       {"findings", Json::array()},
-                       {"counters", CountersJson({})},
-                       {"float_atomics", false},
-                       {"printf", ""}};
+  const Json answer = hostabi::Answers::Refusal(status, error);
   KUAFU_TRY_STATUS(channel.Send(DumpJson(answer), {}, os::Deadline::AfterMs(kSendMs)));
   return channel.Send(R"({"done":true,"stopped":true})", {}, os::Deadline::AfterMs(kSendMs));
 }
@@ -354,11 +248,11 @@ Status Serve(os::Channel& channel) {
             os::MapFd(frame.fds[2].get(), request.inputs_bytes, os::Access::kReadOnly));
   // Never destroyed: static objects of the candidate may use it as long as the process lives.
   auto* session = new hostabi::Session(request.options);
-  const Status loaded = session->LoadModule(module.bytes());
+  const Result<size_t> loaded = session->LoadModule(module.bytes());
   // Device variables that do not fit are the candidate's fault; anything else is ours.
   if (!loaded.ok() && loaded.error().code == Code::kExhausted)
     return Refuse(channel, "threw", loaded.error().message);
-  if (!loaded.ok()) return loaded;
+  if (!loaded.ok()) return loaded.error();
   hostabi::SetCurrent(session);
   // Files can still be opened for reading, because dlopen has to; static constructors of the
   // candidate run inside it, so the filter cannot wait until afterwards.
@@ -366,7 +260,7 @@ Status Serve(os::Channel& channel) {
   for (const std::string& missing : report.missing)
     std::fprintf(stderr, "kuafu-runner: note: %s\n", missing.c_str());
   const std::string path = "/proc/self/fd/" + std::to_string(frame.fds[1].get());
-  Result<void*> library = LoadHostCode(*session, path.c_str());
+  Result<void*> library = hostabi::LoadHostCode(*session, path.c_str());
   auto* entry = library.ok() ? reinterpret_cast<Entry>(dlsym(library.value(), "kuafu_entry"))
                              : static_cast<Entry>(nullptr);
   frame.fds.clear();

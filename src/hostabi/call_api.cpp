@@ -7,6 +7,7 @@
 #include <string>
 
 #include "hostabi/api_macros.h"
+#include "hostabi/session.h"
 #include "kuafu/tensor_abi.h"
 
 namespace {
@@ -165,5 +166,7 @@ KUAFU_EXPORT void kuafu_call_return_number(KuafuCall* call, int32_t kind, int64_
 }
 
 KUAFU_EXPORT void kuafu_library_call(const char* name) {
+  std::string& first = kuafu::hostabi::Current().library_call;
+  if (first.empty()) first = name;
   throw std::runtime_error(std::string("library call: ") + name);
 }

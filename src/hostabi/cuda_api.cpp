@@ -97,6 +97,7 @@ void Transfer(void* dst, const void* src, size_t bytes) {
   std::memmove(dst, src, bytes);
   if (OnDevice(dst)) Current().memory().MarkInitialized(dst, bytes);
   CopyNeverWritten(dst, src, bytes);
+  Current().NoteCopied(dst, src);
 }
 }  // namespace
 
@@ -160,6 +161,7 @@ int Fill(void* dst, int value, size_t bytes, void* stream) {
   Operation now = Begin(*queue, dst, nullptr, bytes);
   std::memset(dst, value, bytes);
   Current().memory().MarkInitialized(dst, bytes);
+  Current().NoteFilled(dst);
   streams.Add(std::move(now));
   return kSuccess;
 }

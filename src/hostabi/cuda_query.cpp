@@ -138,7 +138,7 @@ KUAFU_API(int, FuncGetAttributes, (FuncAttributes * out, const void* stub)) {
   if (kernel == nullptr) return Fail(abi::kInvalidDeviceFunction);
   const auto& p = *Current().options().profile;
   *out = {};
-  out->shared_bytes = Current().StaticSharedBytes(*kernel);
+  out->shared_bytes = Current().StaticSharedBytes(stub);
   out->local_bytes = kernel->frame_bytes;
   out->threads_per_block_max =
       kernel->max_threads != 0
@@ -156,7 +156,7 @@ KUAFU_API(int, OccupancyMaxActiveBlocksPerMultiprocessor,
   const auto& p = *Current().options().profile;
   if (blocks == nullptr || threads <= 0) return Fail(abi::kInvalidValue);
   const kuafu::isa::Function* kernel = Current().FindKernel(stub);
-  if (kernel != nullptr) shared_bytes += Current().StaticSharedBytes(*kernel);
+  if (kernel != nullptr) shared_bytes += Current().StaticSharedBytes(stub);
   const int sms = p.sm_count == kuafu::device::kUnknown ? 1 : p.sm_count;
   *blocks = static_cast<int>(p.ResidentBlocks(static_cast<uint32_t>(threads), shared_bytes)) / sms;
   return abi::kSuccess;

@@ -65,6 +65,18 @@ void AddRanges(uint32_t id, const std::vector<bool>& marked, std::vector<Image>&
   }
 }
 
+bool HasFloatAtomics(const isa::Function& function) {
+  for (const isa::Inst& inst : function.code) {
+    // Compare-and-swap is how atomics that the language lacks are written.
+    if (inst.op == isa::Op::kAtomicCas) return true;
+    if (inst.op != isa::Op::kAtomicRmw) continue;
+    const auto op = static_cast<isa::AtomicOp>(inst.extra & 0xff);
+    if (op == isa::AtomicOp::kFAdd || op == isa::AtomicOp::kFMin || op == isa::AtomicOp::kFMax)
+      return true;
+  }
+  return false;
+}
+
 // Whether what a kernel wrote is different when it runs on other memory.
 bool Depends(const Image& before, const Image& after, const Image& early, const Image& late) {
   for (size_t i = 0; i < before.bytes.size(); ++i) {
@@ -90,18 +102,25 @@ Session::Session(const SessionOptions& options)
       tensors_(std::make_unique<TensorState>()) {}
 Session::~Session() = default;
 
-Status Session::LoadModule(std::span<const uint8_t> bytes) {
+const isa::Function& Session::Kernel::function() const {
+  return program->module().functions[static_cast<size_t>(index)];
+}
+
+Result<size_t> Session::LoadModule(std::span<const uint8_t> bytes) {
   KUAFU_TRY(isa::Module module, isa::Read(bytes));
-  KUAFU_TRY(program_, simt::Program::Load(memory_, std::move(module)));
-  return OkStatus();
+  KUAFU_TRY(auto program, simt::Program::Load(memory_, std::move(module)));
+  programs_.push_back(std::move(program));
+  return programs_.size() - 1;
 }
 
-void Session::RegisterKernels(std::span<const KernelEntry> kernels) {
-  for (const KernelEntry& k : kernels) kernels_[k.stub] = Kernel{program_->KernelIndex(k.name)};
+void Session::RegisterKernels(std::span<const KernelEntry> kernels, size_t module) {
+  simt::Program* program = programs_[module].get();
+  for (const KernelEntry& k : kernels)
+    kernels_[k.stub] = Kernel{program, program->KernelIndex(k.name)};
 }
 
-void Session::RegisterSymbols(std::span<const SymbolEntry> symbols) {
-  for (const SymbolEntry& s : symbols) symbols_[s.shadow] = s.name;
+void Session::RegisterSymbols(std::span<const SymbolEntry> symbols, size_t module) {
+  for (const SymbolEntry& s : symbols) symbols_[s.shadow] = {programs_[module].get(), s.name};
 }
 
 void Session::AddFinding(simt::Finding finding, HostDefect host) {
@@ -138,6 +157,7 @@ void Session::Begin(uint64_t order_seed) {
   findings_.clear();
   counters = {};
   printf_output.clear();
+  library_call.clear();
   last_error = kSuccess;
 }
 
@@ -175,23 +195,15 @@ bool Session::FreeDevice(void* pointer) {
 }
 
 bool Session::has_float_atomics() const {
-  if (program_ == nullptr) return false;
-  for (const isa::Function& f : program_->module().functions) {
-    for (const isa::Inst& inst : f.code) {
-      // Compare-and-swap is how atomics that the language lacks are written.
-      if (inst.op == isa::Op::kAtomicCas) return true;
-      if (inst.op != isa::Op::kAtomicRmw) continue;
-      const auto op = static_cast<isa::AtomicOp>(inst.extra & 0xff);
-      if (op == isa::AtomicOp::kFAdd || op == isa::AtomicOp::kFMin || op == isa::AtomicOp::kFMax)
-        return true;
-    }
-  }
-  return false;
+  return std::any_of(programs_.begin(), programs_.end(), [](const auto& program) {
+    const auto& functions = program->module().functions;
+    return std::any_of(functions.begin(), functions.end(), HasFloatAtomics);
+  });
 }
 
 int Session::SetSharedOptIn(const void* stub, int64_t bytes) {
   const auto it = kernels_.find(stub);
-  if (it == kernels_.end() || it->second.index < 0) return kInvalidDeviceFunction;
+  if (it == kernels_.end() || !it->second.known()) return kInvalidDeviceFunction;
   if (bytes < 0 || bytes > KibToBytes(options_.profile->shared_kib_per_block_opt_in,
                                       options_.profile->shared_kib_per_block)) {
     return kInvalidValue;
@@ -202,19 +214,21 @@ int Session::SetSharedOptIn(const void* stub, int64_t bytes) {
 
 void* Session::SymbolAddress(const void* shadow, size_t* bytes) const {
   const auto it = symbols_.find(shadow);
-  return it == symbols_.end() ? nullptr : program_->GlobalAddress(it->second, bytes);
+  if (it == symbols_.end()) return nullptr;
+  return it->second.program->GlobalAddress(it->second.name, bytes);
 }
 
 const isa::Function* Session::FindKernel(const void* stub) const {
   const auto it = kernels_.find(stub);
-  if (it == kernels_.end() || it->second.index < 0) return nullptr;
-  return &program_->module().functions[static_cast<size_t>(it->second.index)];
+  return it == kernels_.end() || !it->second.known() ? nullptr : &it->second.function();
 }
 
-size_t Session::StaticSharedBytes(const isa::Function& kernel) const {
+size_t Session::StaticSharedBytes(const void* stub) const {
+  const auto it = kernels_.find(stub);
+  if (it == kernels_.end() || !it->second.known()) return 0;
   size_t bytes = 0;
-  for (uint32_t index : kernel.shared) {
-    const isa::SharedVar& v = program_->module().shared[index];
+  for (uint32_t index : it->second.function().shared) {
+    const isa::SharedVar& v = it->second.program->module().shared[index];
     if (!v.dynamic) bytes += v.bytes;
   }
   return bytes;
@@ -223,9 +237,9 @@ size_t Session::StaticSharedBytes(const isa::Function& kernel) const {
 int Session::Launch(const void* stub, simt::Dim3 grid, simt::Dim3 block, void** args,
                     size_t shared_bytes, bool cooperative, void* stream) {
   const auto it = kernels_.find(stub);
-  if (it == kernels_.end() || it->second.index < 0) return last_error = kInvalidDeviceFunction;
+  if (it == kernels_.end() || !it->second.known()) return last_error = kInvalidDeviceFunction;
   if (stopped()) return last_error = stop_error_;
-  const isa::Function& kernel = program_->module().functions[static_cast<size_t>(it->second.index)];
+  const isa::Function& kernel = it->second.function();
   if (++counters.launches > kLaunchesMax) {
     AddFinding(
         {.kind = simt::Finding::Kind::kTimeout,
@@ -242,11 +256,15 @@ int Session::Launch(const void* stub, simt::Dim3 grid, simt::Dim3 block, void** 
   }
   Stream* const queue = streams_->Find(stream);
   if (queue == nullptr) return last_error = kInvalidResourceHandle;
-  Call call{
-      static_cast<uint32_t>(it->second.index),    grid, block, shared_bytes, std::move(params),
-      OptionsFor(it->second, block, shared_bytes)};
+  Call call{&it->second,
+            grid,
+            block,
+            shared_bytes,
+            std::move(params),
+            OptionsFor(it->second, block, shared_bytes)};
   call.options.cooperative = cooperative;
   const int error = Account(RunOrdered(call, streams_->Issue(*queue)));
+  if (data_flow != nullptr) ReportTouched();
   const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
   if (error == kInvalidConfiguration && cooperative && blocks > call.options.resident_blocks)
     return last_error = kCooperativeLaunchTooLarge;
@@ -282,13 +300,13 @@ simt::LaunchOptions Session::OptionsFor(const Kernel& kernel, simt::Dim3 block,
 // happened yet.
 simt::LaunchResult Session::RunOrdered(const Call& call, Operation now) {
   const auto run = [&](const simt::LaunchOptions& launch_options) {
-    return program_->Launch(call.kernel, call.grid, call.block, call.shared_bytes, call.params,
-                            launch_options);
+    return call.kernel->program->Launch(static_cast<uint32_t>(call.kernel->index), call.grid,
+                                        call.block, call.shared_bytes, call.params, launch_options);
   };
   if (!streams_->active()) return run(call.options);
-  const isa::Function& kernel = program_->module().functions[call.kernel];
+  const isa::Function& kernel = call.kernel->function();
   now.kernel = kernel.pretty;
-  const isa::Module& module = program_->module();
+  const isa::Module& module = call.kernel->program->module();
   if (kernel.line < module.lines.size()) now.line = module.lines[kernel.line];
   if (now.line.file < module.files.size()) now.file = module.files[now.line.file];
   std::vector<uint32_t> touched, written;
@@ -344,6 +362,28 @@ simt::LaunchResult Session::RunOrdered(const Call& call, Operation now) {
   }
   streams_->Add(std::move(now));
   return result;
+}
+
+void Session::NoteCopied(const void* to, const void* from) {
+  const uint32_t id = memory_.IdOf(reinterpret_cast<uint64_t>(to));
+  if (data_flow != nullptr && id != 0)
+    data_flow->Copied(id, memory_.IdOf(reinterpret_cast<uint64_t>(from)));
+}
+
+void Session::NoteFilled(const void* to) {
+  const uint32_t id = memory_.IdOf(reinterpret_cast<uint64_t>(to));
+  if (data_flow != nullptr && id != 0) data_flow->Filled(id);
+}
+
+void Session::ReportTouched() {
+  std::vector<uint32_t> read, written;
+  for (uint32_t id = 1; memory_.Get(id) != nullptr; ++id) {
+    simt::Allocation& a = *memory_.Get(id);
+    if ((a.touched & simt::Allocation::kRead) != 0) read.push_back(id);
+    if ((a.touched & simt::Allocation::kWritten) != 0) written.push_back(id);
+    a.touched = 0;
+  }
+  data_flow->Launched(read, written);
 }
 
 int Session::Account(simt::LaunchResult result) {

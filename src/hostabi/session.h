@@ -62,6 +62,18 @@ struct Finding : simt::Finding {
 std::string_view KindName(const Finding& finding);  // "oob", "host_overrun", "stream_order", ...
 std::string Describe(const Finding& finding);       // one line for people
 
+// Told where the content of allocations (by id) comes from.
+class DataFlow {
+ public:
+  virtual ~DataFlow() = default;
+  // A kernel has ended that read and wrote these.
+  virtual void Launched(const std::vector<uint32_t>& read,
+                        const std::vector<uint32_t>& written) = 0;
+  // The host copied into `to`; from = 0: out of host memory.
+  virtual void Copied(uint32_t to, uint32_t from) = 0;
+  virtual void Filled(uint32_t to) = 0;  // with a constant
+};
+
 class Streams;       // streams.h
 struct Operation;    // streams.h
 struct TensorState;  // tensor_state.h
@@ -72,10 +84,11 @@ class Session {
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-  Status LoadModule(std::span<const uint8_t> bytes);
-  // The rows are copied; names must name kernels and variables of the module.
-  void RegisterKernels(std::span<const KernelEntry> kernels);
-  void RegisterSymbols(std::span<const SymbolEntry> symbols);
+  // The number of the module, from 0: a program may consist of several translation units.
+  Result<size_t> LoadModule(std::span<const uint8_t> bytes);
+  // The rows are copied; names must name kernels and variables of that module.
+  void RegisterKernels(std::span<const KernelEntry> kernels, size_t module);
+  void RegisterSymbols(std::span<const SymbolEntry> symbols, size_t module);
 
   // CUDA error code: 0, or cudaErrorInvalidConfiguration, cudaErrorInvalidDeviceFunction, ...
   int Launch(const void* stub, simt::Dim3 grid, simt::Dim3 block, void** args, size_t shared_bytes,
@@ -97,13 +110,18 @@ class Session {
 
   // nullptr if the stub is no kernel.
   const isa::Function* FindKernel(const void* stub) const;
-  size_t StaticSharedBytes(const isa::Function& kernel) const;
+  // Bytes of static shared memory of the kernel behind a stub, 0 if there is none.
+  size_t StaticSharedBytes(const void* stub) const;
 
   simt::Memory& memory() { return memory_; }
+  const simt::Memory& memory() const { return memory_; }
   TensorState& tensors() { return *tensors_; }
   Streams& streams() { return *streams_; }
   const SessionOptions& options() const { return options_; }
   const std::vector<Finding>& findings() const { return findings_; }
+  // For data_flow; addresses may lie outside every allocation.
+  void NoteCopied(const void* to, const void* from);
+  void NoteFilled(const void* to);
   // Once per defect: the same kind at the same place again is dropped.
   void AddFinding(simt::Finding finding, HostDefect host = HostDefect::kNone);
   // Whether the module adds, or takes extremes of, floating-point numbers atomically, or may do so
@@ -116,24 +134,35 @@ class Session {
   Counters counters;
   std::string printf_output;  // bounded
   int last_error = 0;
+  std::string library_call;  // the first operator of a library that host code called; empty = none
+  // Called after each launch and each copy or fill by a runtime function, when set.
+  DataFlow* data_flow = nullptr;  // borrowed
 
  private:
   struct Kernel {
+    simt::Program* program = nullptr;
     int index = -1;
     int64_t shared_opt_in_bytes = 0;
+
+    bool known() const { return index >= 0; }
+    const isa::Function& function() const;
+  };
+  struct Symbol {
+    const simt::Program* program = nullptr;
+    std::string name;
   };
   SessionOptions options_;
   simt::Memory memory_;
-  std::unique_ptr<simt::Program> program_;
+  std::vector<std::unique_ptr<simt::Program>> programs_;  // one for each module
   std::map<const void*, Kernel> kernels_;
-  std::map<const void*, std::string> symbols_;
+  std::map<const void*, Symbol> symbols_;
   std::vector<Finding> findings_;
   int stop_error_ = 0;
   std::unique_ptr<Streams> streams_;
   std::unique_ptr<TensorState> tensors_;  // last: its tensors are freed into memory_
 
   struct Call {  // a launch that has been checked
-    uint32_t kernel = 0;
+    const Kernel* kernel = nullptr;
     simt::Dim3 grid, block;
     size_t shared_bytes = 0;
     std::vector<uint8_t> params;
@@ -143,6 +172,7 @@ class Session {
   simt::LaunchOptions OptionsFor(const Kernel& kernel, simt::Dim3 block, size_t shared_bytes) const;
   simt::LaunchResult RunOrdered(const Call& call, Operation now);
   int Account(simt::LaunchResult result);
+  void ReportTouched();
 };
 
 void SetCurrent(Session* session);

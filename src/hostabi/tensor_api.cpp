@@ -124,6 +124,7 @@ Result<std::shared_ptr<Storage>> MakeStorage(Session& session, uint64_t bytes, s
   if (bytes == 0) return storage;  // as in PyTorch: no element, no address
   KUAFU_TRY(storage->base, session.memory().Allocate(bytes, 256, std::move(name), zero));
   storage->id = session.memory().IdOf(reinterpret_cast<uint64_t>(storage->base));
+  if (zero) session.NoteFilled(storage->base);
   return storage;
 }
 
@@ -368,6 +369,7 @@ Result<KuafuTensor*> Converted(Session& session, const KuafuTensor& t, int32_t d
   KUAFU_TRY(KuafuTensor * copy,
             NewTensor(session, {dtype, t.layout.sizes, RowMajor(t.layout.sizes), 0}, false));
   Write(session, *copy, snapshot, t.layout.dtype);
+  session.NoteCopied(copy->storage->base, t.storage->base);
   return copy;
 }
 
@@ -382,6 +384,7 @@ TensorState::TensorState() = default;
 TensorState::~TensorState() = default;
 
 Storage::~Storage() {
+  if (!owned) return;
   // The candidate may have passed the address to cudaFree itself.
   const simt::Allocation* a = session.memory().Get(id);
   if (a != nullptr && a->live) session.FreeDevice(base);
@@ -408,6 +411,22 @@ Result<KuafuTensor*> MakeTensor(Session& session, const TensorLayout& layout,
   return Adopt(session, std::move(storage), layout, extent.count);
 }
 
+Result<KuafuTensor*> WrapTensor(Session& session, const TensorLayout& layout, void* base,
+                                uint64_t bytes) {
+  KUAFU_TRY(const Extent extent, Measure(layout));
+  const uint32_t id = session.memory().IdOf(reinterpret_cast<uint64_t>(base));
+  const simt::Allocation* a = session.memory().Get(id);
+  if (extent.count > 0 && (a == nullptr || !a->live))
+    return Error{Code::kInvalidInput, "passing a tensor: its memory is not on the device"};
+  auto storage = std::make_shared<Storage>(session);
+  storage->owned = false;
+  storage->base = base;
+  storage->id = id;
+  storage->bytes = a == nullptr ? 0 : std::min<uint64_t>(bytes, a->bytes);
+  KUAFU_TRY_STATUS(CheckInside(layout, extent, storage->bytes));
+  return Adopt(session, std::move(storage), layout, extent.count);
+}
+
 Result<KuafuTensor*> ShareTensor(Session& session, KuafuTensor* other, const TensorLayout& layout) {
   KUAFU_TRY(const Extent extent, Measure(layout));
   KUAFU_TRY_STATUS(CheckInside(layout, extent, other->storage->bytes));
@@ -421,6 +440,8 @@ bool IsTensor(Session& session, const KuafuTensor* tensor) {
 }
 
 TensorLayout LayoutOf(const KuafuTensor* tensor) { return tensor->layout; }
+
+int64_t References(const KuafuTensor* tensor) { return tensor->references; }
 
 uint64_t ElementBytes(const KuafuTensor* tensor) {
   uint64_t bytes = 0;
@@ -599,6 +620,7 @@ KUAFU_EXPORT int32_t kuafu_tensor_fill(KuafuTensor* tensor, double value) {
     if (!whole) memory.MarkInitialized(to, size);
   });
   if (whole) memory.MarkInitialized(t->first(), static_cast<size_t>(t->count) * size);
+  Current().NoteFilled(base);
   return 0;
 }
 
@@ -620,6 +642,7 @@ KUAFU_EXPORT int32_t kuafu_tensor_copy(KuafuTensor* to, const KuafuTensor* from)
   auto snapshot = abi::TakeSnapshot(Current(), *source);
   if (!snapshot.ok()) return AnswerStatus(std::move(snapshot).error());
   abi::Write(Current(), *target, snapshot.value(), source->layout.dtype);
+  Current().NoteCopied(target->storage->base, source->storage->base);
   return 0;
 }
 

@@ -23,7 +23,8 @@ struct Storage {
 
   Session& session;  // outlives it
   void* base = nullptr;
-  uint32_t id = 0;  // in the allocation table
+  bool owned = true;  // false: memory that others allocated on the device and will free
+  uint32_t id = 0;    // in the allocation table
   size_t bytes = 0;
 };
 

@@ -37,6 +37,10 @@ struct TensorLayout {
 // caller gets one reference; give it back with kuafu_tensor_release.
 Result<KuafuTensor*> MakeTensor(Session& session, const TensorLayout& layout,
                                 std::span<const uint8_t> storage, const std::string& name);
+// Over memory that is on the device already: `base` is the start of an allocation, or nullptr for a
+// tensor without elements. The caller keeps it alive as long as the tensor. One reference.
+Result<KuafuTensor*> WrapTensor(Session& session, const TensorLayout& layout, void* base,
+                                uint64_t bytes);
 // Another layout over the storage of `other`, possibly of another type. One reference.
 Result<KuafuTensor*> ShareTensor(Session& session, KuafuTensor* other, const TensorLayout& layout);
 
@@ -44,6 +48,7 @@ Result<KuafuTensor*> ShareTensor(Session& session, KuafuTensor* other, const Ten
 bool IsTensor(Session& session, const KuafuTensor* tensor);
 // Precondition of what follows: IsTensor().
 TensorLayout LayoutOf(const KuafuTensor* tensor);
+int64_t References(const KuafuTensor* tensor);
 // Bytes of the elements in row-major order.
 uint64_t ElementBytes(const KuafuTensor* tensor);
 // Its number in the allocation table, 0 when it has no bytes.

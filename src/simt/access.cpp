@@ -11,6 +11,13 @@ namespace {
 
 using isa::Op;
 
+void Touch(const Target& t, Access access) {
+  if (t.allocation == nullptr) return;
+  t.allocation->touched |= access == Access::kRead    ? Allocation::kRead
+                           : access == Access::kWrite ? Allocation::kWritten
+                                                      : Allocation::kRead | Allocation::kWritten;
+}
+
 template <class Index>
 void Scaled(uint64_t* out, const uint64_t* a, bool ua, const Index* b, bool ub, int n,
             uint64_t scale, int64_t offset) {
@@ -202,6 +209,7 @@ bool BlockRun::CheckLane(uint32_t provenance, const Frame& f, int lane, uint64_t
            lane, address, name);
     return false;
   }
+  Touch(t, access);
   return true;
 }
 
@@ -246,7 +254,10 @@ bool BlockRun::PrepareAccess(const DInst& d, Split& s, uint32_t size, Access acc
                  (address[i] & low);
         }
       }
-      if (bad == 0) return true;
+      if (bad == 0) {
+        Touch(t, access);
+        return true;
+      }
     }
   }
   bool clean = s.dense();
@@ -281,6 +292,7 @@ bool BlockRun::FindPattern(const DInst& d, const Split& s, uint32_t size, Access
       (t.kind == Target::Kind::kParam && access != Access::kRead))
     return false;
   *target = t;
+  Touch(t, access);
   const int n = s.hi - s.lo;
   const uint64_t align = 1ull << std::min(d.inst.AlignLog2(), 12u);
   const uint64_t low = t.base, high = t.end - size;

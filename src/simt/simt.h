@@ -36,6 +36,9 @@ struct Allocation {
   bool device_heap = false;     // by malloc in a kernel
   bool tracked = false;         // some bytes were never written: valid says which
   std::vector<uint64_t> valid;  // one bit per byte
+  // What kernels did with any of its bytes since somebody set this to 0.
+  static constexpr uint8_t kRead = 1, kWritten = 2;
+  uint8_t touched = 0;
   void* storage = nullptr;
   size_t storage_bytes = 0;
   bool Valid(size_t offset, size_t count) const;
