@@ -327,6 +327,23 @@ TEST(KlangTest, EmbedAndHasIncludeSeeNoOtherFile) {
 
 // With the dialect headers: without them there is no host object, because clang finds no function
 // that a stub could launch the kernel by.
+TEST(KlangTest, MathematicsHasOverloadsForFloatInTemplates) {
+  std::string body;
+  for (const char* fn : {"acosh", "asinh",  "atanh", "cbrt", "erf",    "erfc",   "exp2",
+                         "expm1", "lgamma", "log1p", "log2", "logb",   "tgamma", "round",
+                         "rint",  "trunc",  "exp",   "fabs", "lround", "llrint", "ilogb"})
+    body += std::string("  y[0] += ") + fn + "(x[0]);\n";
+  for (const char* fn : {"fmax", "fmin", "fdim", "hypot", "remainder", "copysign", "pow"})
+    body += std::string("  y[0] += ") + fn + "(x[0], x[1]);\n";
+  const CompileResult result = Compile({.source = "#include <cuda_runtime.h>\ntemplate <class T> "
+                                                  "__global__ void k(const T* x, T* y) {\n" +
+                                                  body +
+                                                  "}\ntemplate __global__ void k(const "
+                                                  "float*, float*);\n"})
+                                   .value();
+  EXPECT_TRUE(result.ok) << (result.ok ? "" : result.diagnostics.front().ToString());
+}
+
 TEST(KlangTest, CompilingTwiceGivesTheSameBytes) {
   CompileRequest request;
   request.source =

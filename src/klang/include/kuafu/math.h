@@ -265,3 +265,21 @@ static __inline__ __attribute__((host)) double rsqrt(double a) { return 1.0 / __
 #endif
 KUAFU_D float rsqrt(float a) { return __nv_rsqrtf(a); }
 KUAFU_D float rcbrt(float a) { return __nv_rcbrtf(a); }
+
+// The overloads for float that clang declares and leaves to libstdc++, which has them for the host.
+// Templates over the element type call them.
+#ifdef KUAFU_DEVICE_PASS
+#define KUAFU_F1(fn) KUAFU_D float fn(float a) { return ::fn##f(a); }
+#define KUAFU_F2(fn) KUAFU_D float fn(float a, float b) { return ::fn##f(a, b); }
+KUAFU_F1(acosh) KUAFU_F1(asinh) KUAFU_F1(atanh) KUAFU_F1(cbrt) KUAFU_F1(erf) KUAFU_F1(erfc) KUAFU_F1(exp2) KUAFU_F1(expm1)
+KUAFU_F1(lgamma) KUAFU_F1(log1p) KUAFU_F1(log2) KUAFU_F1(logb) KUAFU_F1(tgamma) KUAFU_F1(round) KUAFU_F1(rint)
+KUAFU_F1(trunc) KUAFU_F1(nearbyint)
+KUAFU_F2(fdim) KUAFU_F2(hypot) KUAFU_F2(nextafter) KUAFU_F2(remainder) KUAFU_F2(fmax) KUAFU_F2(fmin) KUAFU_F2(copysign)
+KUAFU_D long lround(float a) { return ::lroundf(a); }
+KUAFU_D long long llround(float a) { return ::llroundf(a); }
+KUAFU_D long lrint(float a) { return ::lrintf(a); }
+KUAFU_D long long llrint(float a) { return ::llrintf(a); }
+KUAFU_D int ilogb(float a) { return ::ilogbf(a); }
+#undef KUAFU_F1
+#undef KUAFU_F2
+#endif
