@@ -109,6 +109,17 @@ TEST(Compare, SubnormalResultsRoundAbsolutely) {
   EXPECT_FALSE(CompareOutput(y, expected).ok);
 }
 
+TEST(Compare, UnderflowBesideOrdinaryResultsIsNoError) {
+  Expected expected{.y64 = HostTensor::Create(DType::kF64, {2}).value()};
+  HostTensor y = HostTensor::Create(DType::kF32, {2}).value();
+  expected.y64.Set(0, 1.0);
+  y.Set(0, 1.0);
+  expected.y64.Set(1, -1e-40);
+  EXPECT_TRUE(CompareOutput(y, expected).ok);
+  expected.y64.Set(1, -1e-37);
+  EXPECT_FALSE(CompareOutput(y, expected).ok);
+}
+
 TEST(Task, JsonRoundTripAndLimits) {
   Task task{.name = "t", .source_hash = "h"};
   task.arguments.push_back({.name = "x", .shape = {2, 3}});

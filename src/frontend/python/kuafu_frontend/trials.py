@@ -292,7 +292,8 @@ class Maker:
                 inputs = [as_view(v, view) for v in inputs]
             state = variant.state(integral)
             options = {
-                "special": class_name == "special", "zero_one": zero_one, "half": self.half,
+                "special": class_name == "special", "small": class_name == "denormal",
+                "zero_one": zero_one, "half": self.half,
                 "plain": self.compat,
                 "coherent": view == "expanded" or class_name == "constant",
                 "scalars": len(variant.scalars),

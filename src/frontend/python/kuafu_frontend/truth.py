@@ -30,6 +30,9 @@ NOISE_MAX = 1e-2
 IGNORED_BUFFERS = ("num_batches_tracked",)
 
 
+SMALLEST_NORMAL = 2.0 ** -126  # of float32
+
+
 class Rejected(Exception):
     """The trial would judge by chance; the text says why."""
 
@@ -275,6 +278,9 @@ def _judge(truth, options, output, noisy, k):
         entry["terms_rms"] = torch.maximum(entry["terms_rms"], size / 2)
     rms = math.sqrt(float((torch.where(finite, y64, torch.zeros_like(y64)) ** 2).sum())
                     / max(int(finite.sum()), 1))
+    largest = float(y64[finite].abs().max()) if bool(finite.any()) else 0.0
+    if 0 < largest < SMALLEST_NORMAL and not options["small"]:
+        raise Rejected(f"all results underflow: the largest is {largest:.1e}")
     worst = float(error.max())
     truth.worst = max(truth.worst, worst / rms if rms > 0 else 0.0)
     if worst > ERROR_MAX[narrow.dtype] * rms and worst > 1e-30:
