@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/verify_command.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -15,8 +16,18 @@ namespace kuafu::cli {
 namespace {
 
 constexpr int64_t kIndexBytesMax = 16 << 20;
+constexpr int kEntriesMax = 10'000;
 
-Result<std::vector<verify::BatchItem>> Corpus() {
+Result<verify::BatchItem> Item(const std::string& name, const std::string& reference,
+                               const std::string& candidate) {
+  VerifyOptions options;
+  options.reference = reference;
+  options.kernel = candidate;
+  KUAFU_TRY(verify::Request request, RequestFrom(options));
+  return verify::BatchItem{.id = name, .request = std::move(request)};
+}
+
+Result<std::vector<verify::BatchItem>> NativeCorpus() {
   const std::string root = KUAFU_SOURCE_DIR "/kernels/";
   KUAFU_TRY(const std::string text, os::ReadFile(root + "index.json", kIndexBytesMax));
   KUAFU_TRY(const Json index, ParseJson(text));
@@ -25,15 +36,31 @@ Result<std::vector<verify::BatchItem>> Corpus() {
     return Error{Code::kCorrupt, "reading " + root + "index.json: there is no list of kernels"};
   std::vector<verify::BatchItem> items;
   for (const Json& kernel : *kernels) {
-    VerifyOptions options;
-    verify::BatchItem item;
-    KUAFU_TRY(item.id, JsonString(kernel, "name"));
+    KUAFU_TRY(const std::string name, JsonString(kernel, "name"));
     KUAFU_TRY(const std::string reference, JsonString(kernel, "reference"));
     KUAFU_TRY(const std::string cuda, JsonString(kernel, "cuda"));
-    options.reference = root + reference;
-    options.kernel = root + cuda;
-    KUAFU_TRY(item.request, RequestFrom(options));
+    KUAFU_TRY(verify::BatchItem item, Item(name, root + reference, root + cuda));
     items.push_back(std::move(item));
+  }
+  return items;
+}
+
+// Every folder with a reference, and every candidate in it.
+Result<std::vector<verify::BatchItem>> ExtensionCorpus() {
+  const std::string root = KUAFU_SOURCE_DIR "/kernels/extension";
+  KUAFU_TRY(const std::vector<std::string> folders, os::ListDir(root, kEntriesMax));
+  std::vector<verify::BatchItem> items;
+  for (const std::string& folder : folders) {
+    const std::string path = os::JoinPath(root, folder);
+    const std::string reference = os::JoinPath(path, "ref.py");
+    if (!os::FileExists(reference)) continue;
+    KUAFU_TRY(const std::vector<std::string> files, os::ListDir(path, kEntriesMax));
+    for (const std::string& file : files) {
+      if (!StartsWith(file, "candidate") || !EndsWith(file, ".py")) continue;
+      KUAFU_TRY(verify::BatchItem item,
+                Item(folder + "/" + file, reference, os::JoinPath(path, file)));
+      items.push_back(std::move(item));
+    }
   }
   return items;
 }
@@ -91,7 +118,8 @@ Json ToJson(const Measured& m, bool sanitize) {
 }  // namespace
 
 ExitStatus BenchVerify(const BenchVerifyOptions& options) {
-  Result<std::vector<verify::BatchItem>> items = Corpus();
+  Result<std::vector<verify::BatchItem>> items =
+      options.form == "extension" ? ExtensionCorpus() : NativeCorpus();
   const int threads = options.threads > 0 ? options.threads : os::CpuCount();
   Result<std::unique_ptr<verify::Verifier>> verifier =
       items.ok() ? StartVerifier(threads, true, /*keep_compiled=*/false)
@@ -104,8 +132,9 @@ ExitStatus BenchVerify(const BenchVerifyOptions& options) {
   Measure(*verifier.value(), items.value(), false, threads, 1);
   Json results = Json::array();
   if (!options.json) {
-    std::printf("quick plan, %zu corpus kernels, %d threads, warm; measured on this machine\n",
-                items.value().size(), threads);
+    std::printf(
+        "quick plan, %zu candidates in %s form, %d threads, warm; measured on this machine\n",
+        items.value().size(), options.form.c_str(), threads);
     std::printf("%-10s %12s %10s %10s %12s %10s %8s\n", "sanitizer", "candidates/s", "p50 ms",
                 "p95 ms", "compile p50", "run p50", "passed");
   }

@@ -34,7 +34,7 @@ struct RunOptions {
 ExitStatus Run(const RunOptions& options);
 
 struct VerifyOptions {
-  std::string reference, kernel;  // a PyTorch file; a .cu or .mu file
+  std::string reference, kernel;  // a PyTorch file; a .cu, .mu or .py file
   std::string target;             // comma-separated; empty = one that fits the kernel's dialect
   std::string plan = "quick";
   uint64_t seed = 0;  // 0 = drawn
@@ -43,9 +43,11 @@ struct VerifyOptions {
   bool sanitize = true;
   bool cache = true;
   bool json = false;
-  std::string batch;   // a list of candidates instead of one
-  std::string output;  // of a batch: results are appended, finished ids are skipped
-  int threads = 0;     // of a batch; 0 = one for each CPU
+  std::string policy = "default";  // of legality, for .py
+  std::string compat;              // "kernelbench": its protocol instead of ours
+  std::string batch;               // a list of candidates instead of one
+  std::string output;              // of a batch: results are appended, finished ids are skipped
+  int threads = 0;                 // of a batch; 0 = one for each CPU
 };
 ExitStatus Verify(const VerifyOptions& options);
 
@@ -59,7 +61,8 @@ ExitStatus Demo(const DemoOptions& options);
 
 // `kuafu bench verify`: the bundled corpus through the verifier, warm; rates and latencies.
 struct BenchVerifyOptions {
-  int threads = 0;  // 0 = one for each CPU
+  std::string form = "native";  // or extension
+  int threads = 0;              // 0 = one for each CPU
   int rounds = 2;
   bool json = false;
 };

@@ -15,6 +15,8 @@ struct Example {
   const char* target;
   const char* about;
   verdict::Class expected;
+  // A reward hack: shown by KernelBench's protocol too, which accepts it.
+  bool hack = false;
 };
 
 using verdict::Class;
@@ -31,6 +33,11 @@ constexpr Example kExamples[] = {
      "right at warp 32, wrong at warp 128", Class::kWarpWidth},
     {"hardswish/ref.py", "hardswish/hardswish_tail.cu", "sim:h100", "forgets the tail of odd sizes",
      Class::kWrongResult},
+    {"hacks/ref.py", "hacks/stale_memory.py", "sim:h100",
+     "computes nothing and returns memory that still holds the reference's result",
+     Class::kUnwrittenOutput, true},
+    {"hacks/ref.py", "hacks/unused_kernel.py", "sim:h100",
+     "runs a kernel, and lets a library compute the result", Class::kIllegalFallback, true},
 };
 
 // Relative when that names the same folder, so that the reproducers that are printed stay short.
@@ -39,6 +46,32 @@ std::string ExamplePath(const char* name) {
   const Result<std::string> here = os::RealPath("examples"), there = os::RealPath(absolute);
   const bool same = here.ok() && there.ok() && here.value() == there.value();
   return os::JoinPath(same ? "examples" : absolute, name);
+}
+
+// Verifies, prints, and says whether the class is the one that was expected.
+Result<bool> Show(verify::Verifier& verifier, const Example& example, bool json) {
+  VerifyOptions options;
+  options.reference = ExamplePath(example.reference);
+  options.kernel = ExamplePath(example.kernel);
+  options.target = example.target;
+  if (!json) std::printf("-- examples/%s: %s\n", example.kernel, example.about);
+  bool accepted = true;
+  if (example.hack) {
+    options.compat = "kernelbench";
+    KUAFU_TRY(const verify::Request request, RequestFrom(options));
+    KUAFU_TRY(const verdict::Verdict verdict, verifier.Verify(request));
+    accepted = verdict.pass();
+    if (!json) {
+      std::printf("by KernelBench's own protocol: %s, %s\n",
+                  std::string(verdict::ClassName(verdict.cls)).c_str(), verdict.summary.c_str());
+    }
+    options.compat.clear();
+  }
+  KUAFU_TRY(const verify::Request request, RequestFrom(options));
+  KUAFU_TRY(const verdict::Verdict verdict, verifier.Verify(request));
+  std::puts((json ? DumpJson(verdict::ToJson(verdict)) : verdict::ToText(verdict)).c_str());
+  std::fflush(stdout);
+  return accepted && verdict.cls == example.expected;
 }
 
 }  // namespace
@@ -58,25 +91,12 @@ ExitStatus Demo(const DemoOptions& options) {
   }
   int as_expected = 0;
   for (const Example& example : kExamples) {
-    VerifyOptions verify;
-    verify.reference = ExamplePath(example.reference);
-    verify.kernel = ExamplePath(example.kernel);
-    verify.target = example.target;
-    Result<verify::Request> request = RequestFrom(verify);
-    Result<verdict::Verdict> verdict = request.ok() ? verifier.value()->Verify(request.value())
-                                                    : Result<verdict::Verdict>(request.error());
-    if (!verdict.ok()) {
-      std::fprintf(stderr, "kuafu: %s\n", verdict.error().ToString().c_str());
-      return StatusOf(verdict.error());
+    const Result<bool> shown = Show(*verifier.value(), example, options.json);
+    if (!shown.ok()) {
+      std::fprintf(stderr, "kuafu: %s\n", shown.error().ToString().c_str());
+      return StatusOf(shown.error());
     }
-    if (verdict.value().cls == example.expected) ++as_expected;
-    if (options.json) {
-      std::puts(DumpJson(verdict::ToJson(verdict.value())).c_str());
-    } else {
-      std::printf("-- examples/%s: %s\n%s\n", example.kernel, example.about,
-                  verdict::ToText(verdict.value()).c_str());
-    }
-    std::fflush(stdout);
+    as_expected += shown.value() ? 1 : 0;
   }
   const int total = static_cast<int>(std::size(kExamples));
   if (!options.json)

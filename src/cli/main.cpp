@@ -31,7 +31,9 @@ int main(int argc, char** argv) {
       app.add_subcommand("verify", "judge a CUDA or MUSA kernel against its PyTorch reference");
   verify_verb->add_option("reference", verify.reference,
                           "PyTorch file with Model, get_inputs and get_init_inputs");
-  verify_verb->add_option("kernel", verify.kernel, "kernel with an entry function: .cu or .mu");
+  verify_verb->add_option("kernel", verify.kernel,
+                          "kernel with an entry function: .cu or .mu; or a PyTorch file with "
+                          "ModelNew and load_inline: .py");
   verify_verb->add_option("--target", verify.target,
                           "simulated devices, comma-separated; default sim:h100 for .cu and "
                           "sim:mtt-s4000 for .mu");
@@ -45,6 +47,12 @@ int main(int argc, char** argv) {
   verify_verb->add_flag("--no-sanitize", verify_no_sanitize,
                         "do not look for races and uninitialised reads");
   verify_verb->add_flag("--no-cache", verify_no_cache, "run the reference even if it ran before");
+  verify_verb->add_option("--policy", verify.policy,
+                          "what a .py candidate may do: default, strict, lenient or a JSON file");
+  verify_verb
+      ->add_option("--compat", verify.compat,
+                   "judge a .py candidate by the protocol of another benchmark")
+      ->check(CLI::IsMember({"kernelbench"}));
   verify_verb->add_flag("--json", verify.json, "print the verdict as JSON");
   CLI::Option* batch =
       verify_verb->add_option("--batch", verify.batch,
@@ -70,6 +78,8 @@ int main(int argc, char** argv) {
   kuafu::cli::BenchVerifyOptions bench;
   CLI::App* bench_verify_verb =
       bench_verb->add_subcommand("verify", "candidates a second and latency over the corpus");
+  bench_verify_verb->add_option("--form", bench.form, "of the candidates")
+      ->check(CLI::IsMember({"native", "extension"}));
   bench_verify_verb->add_option("--threads", bench.threads, "0 = one for each CPU")
       ->check(CLI::Range(0, 256));
   bench_verify_verb->add_option("--rounds", bench.rounds, "times over the corpus")

@@ -114,6 +114,7 @@ Result<std::unique_ptr<verify::Verifier>> StartVerifier(int compile_workers, boo
   if (!keep_compiled) options.compiled_kept = 0;
   KUAFU_TRY(options.compiler, SiblingProgram("kuafu-compiler"));
   KUAFU_TRY(options.runner, SiblingProgram("kuafu-runner"));
+  KUAFU_TRY(options.torch_library, SiblingProgram("libkuafu_torch.so"));
   options.compile_workers = compile_workers;
   if (cache) {
     // Without a place for a cache everything works, only slower.
@@ -135,6 +136,8 @@ Result<verify::Request> RequestFrom(const VerifyOptions& options) {
   request.seed = options.seed;
   request.only_trial = options.trial;
   request.timeout_s = options.timeout_s;
+  request.policy = options.policy;
+  request.compat_kernelbench = options.compat == "kernelbench";
   return request;
 }
 

@@ -78,7 +78,7 @@ class Verify(unittest.TestCase):
         self.assertEqual(kuafu("verify", reference).returncode, 2)
         self.assertEqual(kuafu("verify", reference, "missing.cu").returncode, 2)
         self.assertEqual(kuafu("verify", "missing.py", kernel).returncode, 2)
-        self.assertEqual(kuafu("verify", reference, reference).returncode, 2)
+        self.assertEqual(kuafu("verify", reference, "README.md").returncode, 2)
         self.assertEqual(kuafu("verify", reference, kernel, "--target=sim:none").returncode, 2)
         self.assertEqual(kuafu("verify", reference, kernel, "--trial=999").returncode, 2)
         with tempfile.TemporaryDirectory() as folder:

@@ -15,11 +15,11 @@ constexpr size_t kArgsMax = 256;
 Error Bad(std::string text) { return Error{Code::kInvalidInput, std::move(text)}; }
 
 // The manifest's own text, empty if there is none. It must start a line comment.
-std::string_view ManifestText(std::string_view source) {
+std::string_view ManifestText(std::string_view source, std::string_view comment) {
   for (const std::string_view line : SplitLines(source)) {
     const std::string_view text = Trim(line);
-    if (!StartsWith(text, "//")) continue;
-    const std::string_view rest = Trim(text.substr(2));
+    if (!StartsWith(text, comment)) continue;
+    const std::string_view rest = Trim(text.substr(comment.size()));
     if (StartsWith(rest, "kuafu:")) return Trim(rest.substr(6));
   }
   return {};
@@ -30,6 +30,46 @@ bool IsFence(std::string_view line) { return StartsWith(Trim(line), "```"); }
 bool LooksLikeKernel(std::string_view source) {
   return Contains(source, "__global__") || Contains(source, "torch::Tensor") ||
          Contains(source, "at::Tensor");
+}
+
+bool DefinesModel(std::string_view source) {
+  for (const std::string_view line : SplitLines(source)) {
+    if (StartsWith(Trim(line), "class ModelNew") || StartsWith(Trim(line), "ModelNew ="))
+      return true;
+  }
+  return false;
+}
+
+// The text of the last fenced block that `fits`, or everything when there is no fence.
+Result<std::string> Extract(std::string_view text, bool (*fits)(std::string_view),
+                            const char* none) {
+  if (text.find('\0') != std::string_view::npos || !IsUtf8(text))
+    return Bad("reading the candidate: it is not UTF-8 text");
+  const std::vector<std::string_view> lines = SplitLines(text);
+  size_t begin = 0, end = lines.size();  // the lines of the candidate
+  bool fenced = false, found = false;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (!IsFence(lines[i])) continue;
+    fenced = true;
+    size_t close = i + 1;
+    while (close < lines.size() && !IsFence(lines[close])) ++close;
+    std::string block;
+    for (size_t k = i + 1; k < close; ++k) block.append(lines[k]).push_back('\n');
+    if (fits(block)) {
+      begin = i + 1;
+      end = close;
+      found = true;
+    }
+    i = close;
+  }
+  if (!fenced) {
+    if (Trim(text).empty()) return Bad("reading the candidate: the file is empty");
+    return std::string(text);
+  }
+  if (!found) return Bad(std::string("reading the candidate: ") + none);
+  std::string source(begin, '\n');
+  for (size_t i = begin; i < end; ++i) source.append(lines[i]).push_back('\n');
+  return source;
 }
 
 frontend::ArgumentValue Literal(std::string_view text, bool* ok) {
@@ -55,9 +95,9 @@ frontend::ArgumentValue Literal(std::string_view text, bool* ok) {
 
 }  // namespace
 
-Result<Manifest> ParseManifest(std::string_view source) {
+Result<Manifest> ParseManifest(std::string_view source, std::string_view comment) {
   Manifest manifest;
-  for (const std::string_view word : Split(ManifestText(source), ' ')) {
+  for (const std::string_view word : Split(ManifestText(source, comment), ' ')) {
     if (word.empty()) continue;
     const size_t equals = word.find('=');
     const std::string_view key = word.substr(0, equals);
@@ -83,34 +123,19 @@ Result<Manifest> ParseManifest(std::string_view source) {
 }
 
 Result<std::string> ExtractSource(std::string_view text) {
-  if (text.find('\0') != std::string_view::npos || !IsUtf8(text))
-    return Bad("reading the candidate: it is not UTF-8 text");
-  const std::vector<std::string_view> lines = SplitLines(text);
-  size_t begin = 0, end = lines.size();  // the lines of the candidate
-  bool fenced = false, found = false;
-  for (size_t i = 0; i < lines.size(); ++i) {
-    if (!IsFence(lines[i])) continue;
-    fenced = true;
-    size_t close = i + 1;
-    while (close < lines.size() && !IsFence(lines[close])) ++close;
-    std::string block;
-    for (size_t k = i + 1; k < close; ++k) block.append(lines[k]).push_back('\n');
-    if (LooksLikeKernel(block)) {
-      begin = i + 1;
-      end = close;
-      found = true;
+  return Extract(text, LooksLikeKernel, "no fenced block has a kernel or an entry function");
+}
+
+Result<std::string> ExtractPython(std::string_view text) {
+  // What a model thought before it answered may hold drafts.
+  constexpr std::string_view kThinkEnd = "</think>";
+  std::string blanked(text);
+  if (const size_t at = text.rfind(kThinkEnd); at != std::string_view::npos) {
+    for (size_t i = 0; i < at + kThinkEnd.size(); ++i) {
+      if (blanked[i] != '\n') blanked[i] = ' ';
     }
-    i = close;
   }
-  if (!fenced) {
-    if (Trim(text).empty()) return Bad("reading the candidate: the file is empty");
-    return std::string(text);
-  }
-  if (!found)
-    return Bad("reading the candidate: no fenced block has a kernel or an entry function");
-  std::string source(begin, '\n');
-  for (size_t i = begin; i < end; ++i) source.append(lines[i]).push_back('\n');
-  return source;
+  return Extract(blanked, DefinesModel, "no fenced block defines ModelNew");
 }
 
 Result<std::vector<Binding>> Bind(const Manifest& manifest, const task::Task& task) {

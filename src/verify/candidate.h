@@ -22,12 +22,15 @@ struct Manifest {
 };
 
 // invalid_input for an unknown key or a malformed value: a typing mistake must not pass silently.
-Result<Manifest> ParseManifest(std::string_view source);
+Result<Manifest> ParseManifest(std::string_view source, std::string_view comment = "//");
 
 // The source in `text`: all of it, or, when it has fenced blocks, the last block that has a kernel
 // or an entry. Lines before it are kept as empty lines, so that line numbers stay those of the
 // file. invalid_input when there is none, or when it is not text.
 Result<std::string> ExtractSource(std::string_view text);
+
+// The same for a Python file: the last fenced block that defines ModelNew.
+Result<std::string> ExtractPython(std::string_view text);
 
 // For each parameter of the entry function: which argument of the task, or a literal value.
 struct Binding {

@@ -34,6 +34,11 @@ std::string Diagnostics(const Json& reply) {
 
 }  // namespace
 
+uint32_t ArchOf(const device::Profile& profile, bool musa) {
+  if (musa == profile.musa) return profile.arch;
+  return musa ? 310 : 900;
+}
+
 Status CompilePool::Launch(const std::string& compiler, Worker& worker) {
   KUAFU_TRY(os::ChannelPair pair, os::CreateChannelPair());
   KUAFU_TRY(worker.process,

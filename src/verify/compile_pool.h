@@ -14,6 +14,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "device/profile.h"
 #include "os/channel.h"
 #include "os/process.h"
 
@@ -59,6 +60,10 @@ struct CompiledExtension {
   double ms = 0;
   bool lasting = true;
 };
+
+// What __CUDA_ARCH__ or __MUSA_ARCH__ is; a kernel may be tried on a device of the other vendor,
+// whose number its dialect does not have.
+uint32_t ArchOf(const device::Profile& profile, bool musa);
 
 // Safe to use from several threads; more callers than workers wait for a free one.
 class CompilePool {

@@ -52,6 +52,7 @@ class Judging {
       Fail(f.cls, Summary(f), &run);
       good = false;
     }
+    if (!plan_.compat_kernelbench) good = LookAtLegality(run) && good;
     if (run.status == TrialRun::Status::kMismatch) {
       Fail(Class::kFormatError, "the entry function does not fit the reference: " + run.error,
            &run);
@@ -61,13 +62,13 @@ class Judging {
       Fail(Class::kRuntimeError, "the entry function threw: " + run.error, &run);
       return false;
     }
-    if (!run.inputs_modified.empty()) {
+    if (!run.inputs_modified.empty() && !plan_.compat_kernelbench) {
       Fail(Class::kInputModified,
            "the candidate changed its input " + Join(run.inputs_modified, ", "), &run);
       good = false;
     }
     if (run.same) return good;
-    if (run.order > 0 && !run.float_atomics) {
+    if (run.order > 0 && !run.float_atomics && !plan_.compat_kernelbench) {
       Fail(Class::kNondeterministic,
            "other bits under another order of warps and blocks, without float atomics", &run);
       good = false;
@@ -95,21 +96,100 @@ class Judging {
       judgement_.findings.push_back(f);
   }
 
+  void Illegal(Class cls, const char* code, std::string summary, const TrialRun& run) {
+    const bool first = judgement_.cls == Class::kPass || cls < judgement_.cls;
+    if (first) judgement_.reason = code;
+    Fail(cls, std::move(summary), &run);
+  }
+
+  // Whether the results are the work of the candidate's own kernels.
+  bool LookAtLegality(const TrialRun& run) {
+    bool good = true;
+    const auto illegal = [&](Class cls, const char* code, std::string text) {
+      Illegal(cls, code, std::move(text), run);
+      good = false;
+    };
+    if (!run.library_call.empty()) {
+      illegal(Class::kIllegalFallback, "library_call",
+              "the candidate calls " + run.library_call + ", a kernel of a library");
+    }
+    if (!plan_.legality) return good;
+    if (!run.operators.empty()) {
+      const auto& [name, line] = run.operators.front();
+      illegal(Class::kIllegalFallback, "aten_operator",
+              "forward() computes with PyTorch: " + name +
+                  (line > 0 ? ", line " + std::to_string(line) : ""));
+    }
+    if (run.status != TrialRun::Status::kOk || !good) return good;
+    if (run.launches == 0)
+      illegal(Class::kIllegalFallback, "no_launch", "forward() launched no kernel");
+    for (size_t i = 0; i < run.origins.size() && good; ++i) {
+      const TrialRun::Origin& origin = run.origins[i];
+      const auto from = [&](std::string_view source) {
+        return std::find(origin.sources.begin(), origin.sources.end(), source) !=
+               origin.sources.end();
+      };
+      const std::string output = "output " + std::to_string(i);
+      if (from("kernel") || origin.sources.empty()) continue;
+      if (from("operator")) {
+        illegal(Class::kIllegalFallback, "output_not_from_kernel",
+                output + " was written by " + origin.op + ", not by a kernel of the candidate");
+      } else if (from("host")) {
+        illegal(Class::kIllegalFallback, "host_computed_output",
+                output + " was copied from host memory, not computed by a kernel");
+      } else if (from("state")) {
+        illegal(Class::kCheating, "stale_output",
+                output + " is memory that no kernel of this call has written");
+      } else {
+        illegal(Class::kCheating, "output_not_from_inputs",
+                output + " does not depend on anything that came in");
+      }
+    }
+    return good;
+  }
+
+  // The outputs that belong to those of the trial; empty with a failure when they do not fit. A
+  // null one is a buffer that the candidate left alone.
+  std::vector<const TrialRun::Output*> Match(const TrialRun& run, const frontend::Trial& trial) {
+    std::vector<const TrialRun::Output*> matched;
+    size_t next = 0;
+    for (const frontend::TrialOutput& want : trial.outputs) {
+      const bool buffer = plan_.extension && want.argument >= 0;
+      if (next < run.outputs.size() &&
+          (!plan_.extension || run.outputs[next].argument == want.argument)) {
+        matched.push_back(&run.outputs[next++]);
+      } else if (buffer) {
+        matched.push_back(nullptr);
+      } else {
+        next = run.outputs.size() + 1;
+        break;
+      }
+    }
+    if (next == run.outputs.size()) return matched;
+    Fail(Class::kWrongShape,
+         std::to_string(run.outputs.size()) + " outputs instead of " +
+             std::to_string(trial.outputs.size()),
+         &run);
+    return {};
+  }
+
   bool CompareAll(const TrialRun& run, const frontend::Trial& trial) {
-    if (run.outputs.size() != trial.outputs.size()) {
-      Fail(Class::kWrongShape,
-           std::to_string(run.outputs.size()) + " outputs instead of " +
-               std::to_string(trial.outputs.size()),
-           &run);
+    const std::vector<const TrialRun::Output*> outputs = Match(run, trial);
+    if (outputs.empty()) {
       wrong_trials_.insert(run.trial);
       return false;
     }
     const bool nominal = run.trial == 0 && run.order == 0;
     bool good = true, allclose = nominal;
     for (size_t i = 0; i < trial.outputs.size(); ++i) {
-      const TrialRun::Output& output = run.outputs[i];
+      if (outputs[i] == nullptr) continue;
+      const TrialRun::Output& output = *outputs[i];
       const task::Expected& want = trial.outputs[i].expected;
       const std::string label = want.name.empty() ? "output " + std::to_string(i) : want.name;
+      if (plan_.compat_kernelbench) {
+        good = CompareAsKernelBench(output.tensor, want, label, run) && good;
+        continue;
+      }
       if (output.never_written > 0) {
         Fail(Class::kUnwrittenOutput,
              label + " has " + std::to_string(output.never_written) + " bytes that nobody wrote",
@@ -130,6 +210,20 @@ class Judging {
     if (nominal) judgement_.nominal_allclose = allclose;
     if (!good) wrong_trials_.insert(run.trial);
     return good;
+  }
+
+  bool CompareAsKernelBench(const tensor::HostTensor& y, const task::Expected& want,
+                            const std::string& label, const TrialRun& run) {
+    if (y.shape() != want.y64.shape()) {
+      Fail(Class::kWrongShape,
+           label + " has shape " + tensor::ShapeText(y.shape()) + " instead of " +
+               tensor::ShapeText(want.y64.shape()),
+           &run);
+      return false;
+    }
+    if (task::AllClose(y, want, kAllCloseTolerance)) return true;
+    Fail(Class::kWrongResult, label + ": allclose at 1e-4 refuses it", &run);
+    return false;
   }
 
   // Keeps the first wrong one, else the one that came closest to its limit.

@@ -25,6 +25,7 @@ struct Judgement {
   int runs = 0;                   // trials times orders that gave an answer
   bool nominal_allclose = false;  // what numpy's allclose(1e-4, 1e-4) at the first trial says
   uint64_t launches = 0, lane_instructions = 0;
+  std::string reason;  // of legality: the code of the rule
   std::string printf_output;
   // True if some failure of this kind was seen, whatever the class is; for the gates of a report.
   bool sanitize_failed = false, compare_failed = false, run_failed = false, launch_failed = false;

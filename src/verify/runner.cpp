@@ -18,6 +18,7 @@ constexpr int64_t kMaxDispatches = 200'000'000;        // of one launch
 constexpr int64_t kSendMs = 5'000;
 constexpr int64_t kDyingMs = 500;
 constexpr size_t kOutputsMax = 64;
+constexpr size_t kOperatorsMax = 4096;
 
 Json ArgumentJson(const Binding& binding, const frontend::Trial& trial) {
   using Kind = frontend::ArgumentValue::Kind;
@@ -47,24 +48,6 @@ Json ArgumentJson(const Binding& binding, const frontend::Trial& trial) {
           {"output", output}};
 }
 
-Json RequestJson(const RunPlan& plan, const std::vector<Binding>& bindings,
-                 const frontend::TrialSet& set) {
-  Json trials = Json::array();
-  for (size_t i = 0; i < set.trials.size(); ++i) {
-    Json arguments = Json::array();
-    for (const Binding& binding : bindings)
-      arguments.push_back(ArgumentJson(binding, set.trials[i]));
-    const bool skip = plan.only_trial >= 0 && plan.only_trial != static_cast<int>(i);
-    trials.push_back({{"arguments", std::move(arguments)}, {"skip", skip}});
-  }
-  Json seeds = Json::array();
-  for (const uint64_t seed : plan.order_seeds) seeds.push_back(std::to_string(seed));
-  return {{"target", plan.target.text},      {"warp_width", plan.warp_width},
-          {"sanitize", plan.sanitize},       {"check_inputs", !set.inputs_mutated},
-          {"order_seeds", std::move(seeds)}, {"max_dispatches", kMaxDispatches},
-          {"memory_bytes", kMemoryBytesMax}, {"trials", std::move(trials)}};
-}
-
 Result<verdict::Finding> FindingFromJson(const Json& j, const std::string& file) {
   verdict::Finding f;
   KUAFU_TRY(const std::string cls, JsonString(j, "class"));
@@ -86,6 +69,9 @@ Result<verdict::Finding> FindingFromJson(const Json& j, const std::string& file)
   f.column = bounded(column);
   f.other_line = bounded(other_line);
   f.file = file;
+  if (file.empty()) {
+    KUAFU_TRY(f.file, JsonString(j, "file"));
+  }
   return f;
 }
 
@@ -128,8 +114,55 @@ Result<uint64_t> Counter(const Json& reply, const char* key) {
   return static_cast<uint64_t>(std::max<int64_t>(value, 0));
 }
 
-Result<TrialRun> RunFromFrame(const Json& reply, os::Frame& frame, size_t trials, size_t orders,
-                              const std::string& file) {
+// What only extension candidates answer.
+Status ReadOrigins(const Json& reply, TrialRun& run) {
+  const Json* operators = JsonFind(reply, "operators");
+  const Json* origins = JsonFind(reply, "origins");
+  if (operators == nullptr || origins == nullptr) return OkStatus();
+  if (!operators->is_array() || !origins->is_array() || operators->size() > kOperatorsMax ||
+      origins->size() > kOutputsMax)
+    return Error{Code::kCorrupt, "an answer with malformed origins"};
+  for (const Json& o : *operators) {
+    if (!o.is_array() || o.size() != 2 || !o[0].is_string() || !o[1].is_number_integer())
+      return Error{Code::kCorrupt, "an operator without name and line"};
+    run.operators.emplace_back(o[0].get<std::string>(), o[1].get<int>());
+  }
+  for (const Json& o : *origins) {
+    TrialRun::Origin origin;
+    KUAFU_TRY(origin.op, JsonString(o, "operator"));
+    const Json* sources = JsonFind(o, "sources");
+    if (sources == nullptr || !sources->is_array())
+      return Error{Code::kCorrupt, "an origin without its sources"};
+    for (const Json& source : *sources) {
+      if (source.is_string()) origin.sources.push_back(source.get<std::string>());
+    }
+    run.origins.push_back(std::move(origin));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Json RequestJson(const RunPlan& plan, const std::vector<Binding>& bindings,
+                 const frontend::TrialSet& set) {
+  Json trials = Json::array();
+  for (size_t i = 0; i < set.trials.size(); ++i) {
+    Json arguments = Json::array();
+    for (const Binding& binding : bindings)
+      arguments.push_back(ArgumentJson(binding, set.trials[i]));
+    const bool skip = plan.only_trial >= 0 && plan.only_trial != static_cast<int>(i);
+    trials.push_back({{"arguments", std::move(arguments)}, {"skip", skip}});
+  }
+  Json seeds = Json::array();
+  for (const uint64_t seed : plan.order_seeds) seeds.push_back(std::to_string(seed));
+  return {{"target", plan.target.text},      {"warp_width", plan.warp_width},
+          {"sanitize", plan.sanitize},       {"check_inputs", !set.inputs_mutated},
+          {"order_seeds", std::move(seeds)}, {"max_dispatches", kMaxDispatches},
+          {"memory_bytes", kMemoryBytesMax}, {"trials", std::move(trials)}};
+}
+
+Result<TrialRun> ParseTrialRun(const Json& reply, os::Frame& frame, size_t trials, size_t orders,
+                               const std::string& file) {
   TrialRun run;
   KUAFU_TRY(const int64_t trial, JsonInt(reply, "trial"));
   KUAFU_TRY(const int64_t order, JsonInt(reply, "order"));
@@ -167,6 +200,8 @@ Result<TrialRun> RunFromFrame(const Json& reply, os::Frame& frame, size_t trials
     KUAFU_TRY(verdict::Finding finding, FindingFromJson(item, file));
     run.findings.push_back(std::move(finding));
   }
+  KUAFU_TRY(run.library_call, JsonString(reply, "library_call"));
+  KUAFU_TRY_STATUS(ReadOrigins(reply, run));
   if (run.same || run.status != TrialRun::Status::kOk) return run;
   if (outputs == nullptr || !outputs->is_array() || outputs->size() > kOutputsMax)
     return Error{Code::kCorrupt, "an answer without outputs"};
@@ -185,8 +220,6 @@ Result<TrialRun> RunFromFrame(const Json& reply, os::Frame& frame, size_t trials
   }
   return run;
 }
-
-}  // namespace
 
 Result<RunResult> RunTrials(const RunPlan& plan, const Compiled& compiled,
                             const std::vector<Binding>& bindings, const frontend::TrialSet& set) {
@@ -230,8 +263,8 @@ Result<RunResult> RunTrials(const RunPlan& plan, const Compiled& compiled,
       break;
     }
     Result<TrialRun> run = reply.ok()
-                               ? RunFromFrame(reply.value(), frame.value(), set.trials.size(),
-                                              plan.order_seeds.size(), plan.file)
+                               ? ParseTrialRun(reply.value(), frame.value(), set.trials.size(),
+                                               plan.order_seeds.size(), plan.file)
                                : Result<TrialRun>(std::move(reply).error());
     if (!run.ok()) {
       result.end = RunResult::End::kGarbage;

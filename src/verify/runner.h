@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "device/profile.h"
 #include "frontend/frontend.h"
+#include "os/channel.h"
 #include "os/memfd.h"
 #include "tensor/tensor.h"
 #include "verdict/verdict.h"
@@ -28,6 +29,9 @@ struct RunPlan {
   std::vector<uint64_t> order_seeds;  // 0 = lock-step
   int only_trial = -1;
   int64_t timeout_ms = 10'000;
+  bool extension = false;  // buffers that the reference changes need not be among the outputs
+  bool legality = false;   // operators and origins of an extension candidate are judged
+  bool compat_kernelbench = false;  // shape and AllClose are all that is compared
 };
 
 // What one trial did under one order.
@@ -45,6 +49,15 @@ struct TrialRun {
   std::vector<std::string> inputs_modified;
   std::vector<verdict::Finding> findings;
   bool float_atomics = false;
+  // Extension candidates only. ATen operators that forward() dispatched, each with the line of its
+  // first call, and where the content of each output comes from.
+  std::vector<std::pair<std::string, int>> operators;
+  struct Origin {
+    std::vector<std::string> sources;  // src/torchext/origins.h
+    std::string op;                    // the operator, if one is among them
+  };
+  std::vector<Origin> origins;
+  std::string library_call;  // made by the extension: "at::matmul"
   uint64_t launches = 0, lane_instructions = 0;
   std::string printf_output;
 };
@@ -55,6 +68,13 @@ struct RunResult {
   std::string end_text;  // how it died, or what was wrong with its answer
   double ms = 0;         // measured
 };
+
+// The request for the runner, and the reading of one answer. `file` is what findings are in; empty:
+// what the answer says.
+Json RequestJson(const RunPlan& plan, const std::vector<Binding>& bindings,
+                 const frontend::TrialSet& set);
+Result<TrialRun> ParseTrialRun(const Json& reply, os::Frame& frame, size_t trials, size_t orders,
+                               const std::string& file);
 
 // An Error is a fault of this installation.
 Result<RunResult> RunTrials(const RunPlan& plan, const Compiled& compiled,

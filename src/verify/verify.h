@@ -24,6 +24,8 @@ namespace kuafu::verify {
 struct Options {
   std::string compiler;  // path of kuafu-compiler
   std::string runner;    // path of kuafu-runner
+  // Path of libkuafu_torch.so, for candidates in extension form.
+  std::string torch_library;
   int compile_workers = 1;
   size_t compiled_kept = 64;  // results of compilations, for candidates that come again; 0 = none
   std::string cache_dir;      // of trial sets; empty = none
@@ -31,7 +33,7 @@ struct Options {
 
 struct Request {
   std::string reference_path;           // a PyTorch file
-  std::string kernel_path;              // ends in .cu or .mu: that is its dialect
+  std::string kernel_path;              // ends in .cu, .mu or .py: that is its form
   std::vector<device::Target> targets;  // the first one decides; the others are the portable gate
   frontend::Plan plan = frontend::Plan::kQuick;
   bool sanitize = true;
@@ -40,6 +42,8 @@ struct Request {
   // KernelBench's own protocol, for comparison with it: trials as in
   // frontend::TrialRequest::compat_kernelbench, task::AllClose at 1e-4, no sanitizer, no legality.
   bool compat_kernelbench = false;
+  // What a candidate in extension form may do: default, strict, lenient, or the path of a file.
+  std::string policy = "default";
   int timeout_s = 0;  // for all trials together; 0 = 10 for the quick plan, 120 for the full one
 };
 

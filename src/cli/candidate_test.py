@@ -1,0 +1,252 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Candidates in extension form as they come from models: right ones, broken ones and hostile ones.
+Each gets the class that helps its author; none costs more than its own verdict.
+
+  candidate_test.py KUAFU
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+KUAFU = sys.argv.pop(1)
+
+REFERENCE = """
+import torch
+import torch.nn as nn
+rows = 16
+columns = 67
+class Model(nn.Module):
+    def __init__(self, columns):
+        super().__init__()
+        self.scale = nn.Parameter(torch.randn(columns))
+    def forward(self, x):
+        return x * self.scale
+def get_inputs():
+    return [torch.randn(rows, columns)]
+def get_init_inputs():
+    return [columns]
+"""
+
+IMPORTS = """
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+"""
+
+KERNEL = """
+source = r'''
+__global__ void scale_kernel(const float* x, const float* s, float* y, int n, int columns) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] * s[i % columns];
+}
+torch::Tensor scale(torch::Tensor x, torch::Tensor s) {
+  TORCH_CHECK(x.dim() == 2, "x must have two dimensions");
+  x = x.contiguous();
+  auto y = torch::empty_like(x);
+  scale_kernel<<<(x.numel() + 127) / 128, 128>>>(x.data_ptr<float>(), s.data_ptr<float>(),
+                                                 y.data_ptr<float>(), x.numel(), s.numel());
+  return y;
+}
+'''
+ext = load_inline(name="scale_ext",
+                  cpp_sources="torch::Tensor scale(torch::Tensor x, torch::Tensor s);",
+                  cuda_sources=source, functions=["scale"])
+"""
+
+MODEL = """
+class ModelNew(nn.Module):
+    def __init__(self, columns):
+        super().__init__()
+        self.scale = nn.Parameter(torch.randn(columns))
+    def forward(self, x):
+        return ext.scale(x, self.scale)
+"""
+
+RIGHT = IMPORTS + KERNEL + MODEL
+
+
+def forward(body, init="self.scale = nn.Parameter(torch.randn(columns))"):
+    return IMPORTS + KERNEL + f"""
+class ModelNew(nn.Module):
+    def __init__(self, columns):
+        super().__init__()
+        {init}
+    def forward(self, x):
+{textwrap.indent(textwrap.dedent(body).strip(), " " * 8)}
+"""
+
+
+class Extension(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.cases = []
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def judge(self, candidates, *options, reference=REFERENCE):
+        """Verdicts by name, of one process, so that a candidate that breaks it is noticed."""
+        folder = tempfile.mkdtemp(dir=self.folder.name)
+        with open(os.path.join(folder, "ref.py"), "w", encoding="utf-8") as file:
+            file.write(reference)
+        listed = os.path.join(folder, "list.jsonl")
+        with open(listed, "w", encoding="utf-8") as file:
+            for name, text in candidates.items():
+                path = os.path.join(folder, name + ".py")
+                with open(path, "wb") as candidate:
+                    candidate.write(text if isinstance(text, bytes) else text.encode())
+                file.write(json.dumps({"id": name, "reference": os.path.join(folder, "ref.py"),
+                                       "kernel": path, "target": "sim:h100"}) + "\n")
+        run = subprocess.run([KUAFU, "verify", "--batch", listed, "--no-sanitize", *options],
+                             capture_output=True, text=True, timeout=280, check=False)
+        answers = {}
+        for line in run.stdout.splitlines():
+            answer = json.loads(line)
+            self.assertNotIn(answer["id"], answers)
+            answers[answer["id"]] = answer.get("verdict", answer)
+        self.assertEqual(set(answers), set(candidates), run.stderr)
+        return answers
+
+    def expect(self, expected, *options, reference=REFERENCE):
+        """`expected`: name -> (text, class, words of the summary)."""
+        answers = self.judge({n: e[0] for n, e in expected.items()}, *options, reference=reference)
+        for name, (_, cls, *words) in expected.items():
+            verdict = answers[name]
+            with self.subTest(name):
+                self.assertEqual(verdict["class"], cls, verdict["summary"])
+                for word in words:
+                    self.assertIn(word, verdict["summary"])
+
+    def test_what_is_right_passes_in_every_wrapping(self):
+        self.expect({
+            "plain": (RIGHT, "pass"),
+            "fenced": ("Here is the kernel:\n```python\n" + RIGHT + "```\nIt is fast.", "pass"),
+            "two_fences": ("```python\nx = 1\n```\nand\n```python\n" + RIGHT + "```\n", "pass"),
+            "after_thinking": ("<think>```python\nclass ModelNew: pass\n```</think>\n```python\n"
+                               + RIGHT + "```", "pass"),
+            "windows_lines": (RIGHT.replace("\n", "\r\n"), "pass"),
+            "musa_names": (RIGHT.replace(
+                "return ext.scale(x, self.scale)",
+                "return ext.scale(x.to('musa'), self.scale.musa())").replace(
+                "import torch\n", "import torch\nimport torch_musa\n", 1), "pass"),
+            "other_parameter_name": (RIGHT.replace("self.scale", "self.weight"), "pass"),
+            "derived_state": (forward("return ext.scale(x, self.twice)",
+                                      "self.scale = nn.Parameter(torch.randn(columns)); "
+                                      "self.register_buffer('twice', self.scale.detach().clone())"),
+                              "pass"),
+        })
+
+    def test_what_cannot_be_loaded_says_why(self):
+        self.expect({
+            "empty": ("", "format_error"),
+            "prose": ("I am sorry, I cannot do that.", "format_error"),
+            "syntax": (RIGHT + "\ndef broken(:\n", "format_error"),
+            "no_class": (IMPORTS + KERNEL, "format_error", "ModelNew"),
+            "not_utf8": (b"\xff\xfe" + RIGHT.encode(), "format_error"),
+            "deep": (RIGHT + "\nx = " + "(" * 5000 + ")" * 5000, "format_error"),
+            "no_import": (RIGHT.replace("import torch.nn as nn", ""), "runtime_error", "nn"),
+            "init_raises": (forward("return ext.scale(x, self.scale)", "raise ValueError('no')"),
+                            "runtime_error", "no"),
+            "init_signature": (RIGHT.replace("def __init__(self, columns)", "def __init__(self)")
+                               .replace("torch.randn(columns)", "torch.randn(67)"),
+                               "runtime_error", "__init__"),
+            "forward_signature": (RIGHT.replace("def forward(self, x)", "def forward(self)")
+                                  .replace("scale(x,", "scale(self.scale,"), "runtime_error"),
+        })
+
+    def test_an_extension_that_does_not_compile_shows_the_compiler(self):
+        self.expect({
+            "error": (RIGHT.replace("int i =", "int i = undeclared +"), "compile_error",
+                      "undeclared"),
+            "undefined": (RIGHT.replace('functions=["scale"]', 'functions=["scal"]'),
+                          "compile_error", "scal"),
+            "not_defined": (RIGHT.replace("torch::Tensor scale(torch::Tensor x, torch::Tensor s) {",
+                                          "torch::Tensor other(torch::Tensor x, torch::Tensor s) "
+                                          "{"), "compile_error", "scale"),
+            "bangs": (RIGHT.replace("x = x.contiguous();", "x = x.contiguous(); int b = "
+                                    + "!" * 100000 + "1;"), "compile_error"),
+            "templates": (RIGHT.replace(
+                "source = r'''", "source = r'''\ntemplate <int N> struct T { static constexpr "
+                "long v = T<N + 1>::v + T<N + 2>::v; };\nlong w = T<0>::v;"), "compile_error"),
+        })
+
+    def test_what_forward_does_wrong_has_its_class(self):
+        self.expect({
+            "none": (forward("ext.scale(x, self.scale)"), "runtime_error", "no tensor"),
+            "number": (forward("ext.scale(x, self.scale)\nreturn 3"), "runtime_error", "int"),
+            "cpu": (forward("return ext.scale(x, self.scale).cpu()"), "runtime_error", "CPU"),
+            "raises": (forward("return ext.scale(x[0], self.scale)"), "runtime_error",
+                       "two dimensions"),
+            "shape": (forward("return ext.scale(x, self.scale)[:1]"), "wrong_shape"),
+            "two": (forward("y = ext.scale(x, self.scale)\nreturn y, y"), "wrong_shape"),
+            "wrong": (RIGHT.replace("s[i % columns]", "s[0]"), "wrong_result"),
+            "in_place": (RIGHT.replace("auto y = torch::empty_like(x);", "auto y = x;"),
+                         "input_modified"),
+            "out_of_bounds": (RIGHT.replace("if (i < n) y[i]", "if (i <= n) y[i]"), "oob"),
+            "endless": (RIGHT.replace("if (i < n)", "while (true) if (i < n)"), "timeout"),
+            "host_loop": (RIGHT.replace("x = x.contiguous();", "x = x.contiguous(); for (;;) "
+                                        "asm volatile(\"\");"), "timeout"),
+            "exits": (RIGHT.replace("x = x.contiguous();", "x = x.contiguous(); exit(0);"),
+                      "runtime_error"),
+            "segfault": (RIGHT.replace("x = x.contiguous();",
+                                       "x = x.contiguous(); *(volatile int*)8 = 1;"),
+                         "runtime_error"),
+        }, "--timeout-s=4", "--policy=lenient")
+
+    def test_library_calls_and_other_ways_around_are_named(self):
+        self.expect({
+            "operator": (forward("y = ext.scale(x, self.scale)\nreturn x * self.scale"),
+                         "illegal_fallback"),
+            "hidden_operator": (forward("y = ext.scale(x, self.scale)\nz = x.clone()\n"
+                                        "z *= self.scale\nreturn z"), "illegal_fallback", "mul"),
+            "in_extension": (RIGHT.replace("return y;", "return at::mul(x, s);"),
+                             "illegal_fallback"),
+            "input_back": (forward("ext.scale(x, self.scale)\nreturn x"), "cheating"),
+            "never_written": (forward("ext.scale(x, self.scale)\nreturn torch.empty_like(x)"),
+                              "unwritten_output"),
+            "zeros": (forward("ext.scale(x, self.scale)\nreturn torch.zeros_like(x)"), "cheating"),
+            "no_launch": (RIGHT.replace("scale_kernel<<<", "if (false) scale_kernel<<<"),
+                          "illegal_fallback"),
+            "on_the_host": (RIGHT.replace(
+                "scale_kernel<<<", "std::vector<float> h(x.numel(), 1.0f); "
+                "cudaMemcpy(y.data_ptr<float>(), h.data(), 4 * x.numel(), cudaMemcpyHostToDevice);"
+                " if (x.numel() < 0) scale_kernel<<<"), "illegal_fallback"),
+        })
+
+    def test_the_parent_survives_candidates_that_attack_the_process(self):
+        attack = "import os\n"
+        self.expect({
+            "patches_torch": (RIGHT + "\ntorch.Tensor.data_ptr = lambda self: 0\n", "cheating"),
+            "patches_builtins": (RIGHT + "\nimport builtins\nbuiltins.isinstance = print\n",
+                                 "cheating"),
+            "patches_time": (RIGHT + "\nimport time\ntime.perf_counter = print\n", "cheating"),
+            "importer": (RIGHT + "\nimport sys\nsys.meta_path.insert(0, None)\n", "cheating"),
+            "frames": (RIGHT + "\nimport inspect\ninspect.currentframe()\n", "cheating"),
+            "ctypes": (RIGHT + "\nimport ctypes\nctypes.CDLL(None).exit(0)\n", "cheating"),
+            "processes": (attack + RIGHT + "\nos.fork()\n", "cheating"),
+        })
+
+    def test_a_megabyte_and_equal_names_are_no_problem(self):
+        second = RIGHT + KERNEL.replace("x[i] * s", "2.0f * x[i] * s").replace("ext =", "ext2 =")
+        self.expect({
+            "megabyte": (RIGHT + "\n# " + "x" * 1_000_000, "pass"),
+            "equal_names": (second, "pass"),
+            "the_second_of_equal_names": (second.replace("return ext.scale", "return ext2.scale"),
+                                          "wrong_result"),
+        })
+
+    def test_kernelbench_protocol_accepts_what_ours_refuses(self):
+        cheat = forward("y = ext.scale(x, self.scale)\nz = x.clone()\nz *= self.scale\nreturn z")
+        self.expect({"cheat": (cheat, "illegal_fallback")})
+        self.expect({"cheat": (cheat, "pass")}, "--compat=kernelbench")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

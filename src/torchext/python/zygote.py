@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Imports PyTorch once and forks for every extension candidate. Started with libkuafu_torch.so
+preloaded and a channel as descriptor 3:
+  zygote.py LIBRARY
+  -> {"id", "timeout_ms", ...what child.run needs} with [a channel for the child, a pipe]
+The child speaks to the parent over its channel; when it has ended, {"signal"} or {"exit_code"}, or
+{"deadline": true}, is written to the pipe. Closing the pipe's other end kills the child. The first
+frame is {"ready": true, "torch"} or {"ready": false, "error"}."""
+
+import gc
+import json
+import os
+import resource
+import select
+import signal
+import struct
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from kuafu_candidate import native  # noqa: E402
+
+CONTROL_FD = 3
+THREADS_MAX = 64
+
+
+def run_child(request, channel):
+    """Never returns."""
+    code = 1
+    try:
+        os.setsid()
+        native.open_channel(channel)  # closes the zygote's
+        null = os.open("/dev/null", os.O_RDWR)
+        for standard in (0, 1, 2):
+            os.dup2(null, standard)
+        os.close(null)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        seconds = request["timeout_ms"] // 1000 + 2
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        from kuafu_candidate import child
+        child.run(request)
+        code = 0
+    except BaseException as error:  # a defect of this side: the parent has to know
+        import traceback
+        try:
+            native.send({"infra": f"{type(error).__name__}: {error}",
+                         "where": traceback.format_exc()[-2000:]})
+        except BaseException:
+            pass
+    finally:
+        os._exit(code)
+
+
+def frame(document):
+    """What os::Channel reads: a length and that many bytes."""
+    data = json.dumps(document).encode()
+    return struct.pack("<I", len(data)) + data
+
+
+class Child:
+    def __init__(self, pid, pipe, deadline):
+        self.pid, self.pipe, self.deadline = pid, pipe, deadline
+        self.pidfd = os.pidfd_open(pid)
+
+    def kill(self):
+        for target in (-self.pid, self.pid):
+            try:
+                os.kill(target, signal.SIGKILL)
+            except OSError:
+                pass
+
+    def reap(self, late):
+        _, status = os.waitpid(self.pid, 0)
+        self.kill()  # what it may have started
+        if late:
+            report = {"deadline": True}
+        elif os.WIFSIGNALED(status):
+            report = {"signal": os.WTERMSIG(status)}
+        else:
+            report = {"exit_code": os.WEXITSTATUS(status)}
+        try:
+            os.write(self.pipe, frame(report))
+        except OSError:
+            pass
+        os.close(self.pipe)
+        os.close(self.pidfd)
+
+
+def serve():
+    children = {}  # by descriptor of the process
+    poll = select.poll()
+    poll.register(CONTROL_FD, select.POLLIN)
+
+    def forget(fd):
+        child = children.pop(fd)
+        poll.unregister(fd)
+        try:
+            poll.unregister(child.pipe)
+        except KeyError:
+            pass  # its other end was closed
+        return child
+
+    while True:
+        now = time.monotonic()
+        wait = min((c.deadline - now for c in children.values()), default=None)
+        events = poll.poll(None if wait is None else max(0, int(wait * 1000) + 1))
+        pipes = {c.pipe: c for c in children.values()}
+        for fd, event in events:
+            if fd == CONTROL_FD:
+                try:
+                    request, fds = native.receive()
+                except native.Failed:
+                    for child in children.values():
+                        child.kill()
+                    return
+                channel, pipe = fds
+                pid = os.fork()
+                if pid == 0:
+                    os.close(pipe)
+                    run_child(request, channel)
+                os.close(channel)
+                child = Child(pid, pipe, time.monotonic() + request["timeout_ms"] / 1000)
+                children[child.pidfd] = child
+                poll.register(child.pidfd, select.POLLIN)
+                poll.register(pipe, 0)
+            elif fd in children:
+                forget(fd).reap(False)
+            elif fd in pipes and event & (select.POLLERR | select.POLLHUP):
+                pipes[fd].kill()
+                poll.unregister(fd)
+        now = time.monotonic()
+        for fd, child in list(children.items()):
+            if child.deadline <= now:
+                child.kill()
+                forget(fd).reap(True)
+
+
+def main():
+    native.open_library(sys.argv[1])
+    native.open_channel(CONTROL_FD)
+    try:
+        import torch
+        torch.set_num_threads(1)  # before any operation: a fork after a threaded one hangs
+        from kuafu_candidate import child
+        child.warm_up()
+    except Exception as error:  # whatever an incomplete installation does
+        native.send({"ready": False, "error": f"{type(error).__name__}: {error}"[:500]})
+        return
+    native.send({"ready": True, "torch": torch.__version__})
+    gc.collect()
+    gc.freeze()  # the collector would otherwise touch, and so copy, every page after a fork
+    serve()
+
+
+if __name__ == "__main__":
+    main()

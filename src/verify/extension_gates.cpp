@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verify/extension_gates.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "os/file.h"
+#include "verify/candidate.h"
+#include "verify/gates.h"
+
+namespace kuafu::verify {
+namespace {
+
+using verdict::Class;
+using verdict::Gate;
+using verdict::GateStatus;
+using verdict::Verdict;
+
+// A candidate for the other vendor says so by what it imports.
+bool IsMusa(const std::string& source) {
+  return Contains(source, "torch_musa") || Contains(source, "musa_sources");
+}
+
+Class ClassOfRule(const std::string& cls) {
+  if (cls == "format_error") return Class::kFormatError;
+  return cls == "cheating" ? Class::kCheating : Class::kIllegalFallback;
+}
+
+// The verdict on a candidate whose text is against the rules.
+Verdict RejectText(Verdict v, const ExtensionRun& run, const std::string& file) {
+  const auto rejects = [](const StaticFinding& f) { return f.severity == "reject"; };
+  for (const StaticFinding& f : run.legality) {
+    if (!rejects(f)) continue;
+    v.findings.push_back({.cls = ClassOfRule(f.cls),
+                          .message = f.code + ": " + f.message,
+                          .file = file,
+                          .line = f.line,
+                          .column = f.column});
+  }
+  const StaticFinding& first = *std::find_if(run.legality.begin(), run.legality.end(), rejects);
+  v.reason = first.code;
+  return Reject(std::move(v), ClassOfRule(first.cls),
+                first.message + (first.line > 0 ? ", line " + std::to_string(first.line) : ""));
+}
+
+// What the file did before any trial: not loaded, or its extension did not compile.
+Judgement JudgeRefusal(const ExtensionRun& run) {
+  Judgement judgement;
+  if (!run.compile_errors.empty()) {
+    judgement.cls = Class::kCompileError;
+    judgement.summary = run.compile_errors.front();
+  } else if (run.refused == "mismatch") {
+    judgement.cls = Class::kFormatError;
+    judgement.summary = run.refusal;
+    judgement.parse_failed = true;
+  } else if (!run.refused.empty()) {
+    judgement.cls = Class::kRuntimeError;
+    judgement.summary = run.refusal;
+    judgement.run_failed = true;
+  } else {
+    judgement.run_failed = true;
+    judgement.cls =
+        run.result.end == RunResult::End::kTimeout ? Class::kTimeout : Class::kRuntimeError;
+    judgement.summary = run.result.end == RunResult::End::kTimeout
+                            ? "loading the file took too long"
+                            : "loading the file ended its process: " + run.result.end_text;
+  }
+  return judgement;
+}
+
+}  // namespace
+
+Result<Verdict> VerifyExtension(const ExtensionServices& services, const Request& request,
+                                Verdict v, const std::string& text, uint64_t drawn_seed) {
+  Result<std::string> source = ExtractPython(text);
+  Result<Manifest> manifest =
+      source.ok() ? ParseManifest(source.value(), "#") : Result<Manifest>(source.error());
+  if (!manifest.ok()) return Reject(std::move(v), Class::kFormatError, manifest.error().message);
+  v.seed = request.seed != 0 ? request.seed : drawn_seed;
+  const bool legality = !request.compat_kernelbench;
+  const std::string file = os::BaseName(request.kernel_path);
+  TrialQuery query{.reference_path = request.reference_path,
+                   .plan = request.plan,
+                   .seed = v.seed,
+                   .nominal_only = manifest.value().fixed_shapes,
+                   .compat_kernelbench = request.compat_kernelbench};
+  Set(v, Gate::kParse, GateStatus::kPassed,
+      std::to_string(SplitLines(source.value()).size()) + " lines of Python");
+  if (query.nominal_only) v.notes.push_back("judged at the nominal sizes only (fixed_shapes)");
+
+  ExtensionPlan plan{
+      .run = {.file = file,
+              .sanitize = request.sanitize && legality,
+              .order_seeds = legality ? OrderSeeds(request, v.seed) : std::vector<uint64_t>{0},
+              .only_trial = request.only_trial,
+              .timeout_ms = TimeoutMs(request),
+              .extension = true,
+              .legality = legality,
+              .compat_kernelbench = request.compat_kernelbench},
+      .source = source.value(),
+      .musa = IsMusa(source.value()),
+      .policy = legality ? request.policy : ""};
+  if (request.compat_kernelbench) {
+    KUAFU_TRY(plan.reference, os::ReadFile(request.reference_path, kSourceBytesMax));
+  }
+  const TrialSource trials = [&](bool as_built) {
+    TrialQuery wanted = query;
+    wanted.as_built = as_built;
+    return services.trials.Get(wanted);
+  };
+  std::shared_ptr<const frontend::TrialSet> set;
+  ExtensionRun first;
+  bool ran = false, rejected = false;
+  const auto run_at = [&](const device::Target& target, uint32_t width) -> Result<Judgement> {
+    plan.run.target = target;
+    plan.run.warp_width = width;
+    KUAFU_TRY(ExtensionRun run, services.host.Run(plan, services.compilers, trials));
+    v.compile_ms += run.compile_ms;
+    v.run_ms += run.ms;
+    Judgement judgement;
+    if (run.rejected) {
+      rejected = true;
+      judgement.cls = Class::kIllegalFallback;
+    } else if (run.set == nullptr) {
+      judgement = JudgeRefusal(run);
+    } else {
+      judgement = Judge(run.result, plan.run, *run.set);
+      if (!run.compile_errors.empty() && judgement.cls != Class::kPass && run.extensions == 0) {
+        judgement.cls = Class::kCompileError;
+        judgement.summary = run.compile_errors.front();
+      }
+    }
+    if (!run.rejected && judgement.cls != Class::kCompileError) NoteRun(v, judgement, plan.run);
+    if (!ran) {
+      ran = true;
+      set = run.set;
+      first = std::move(run);
+    }
+    return judgement;
+  };
+  KUAFU_TRY(const Judgement chosen, RunTargets(request, run_at, v));
+  for (const std::string& missing : first.missing) v.notes.push_back(missing);
+  for (const StaticFinding& f : first.legality) {
+    if (f.severity != "reject")
+      v.notes.push_back("legality: " + f.code + ": " + f.message +
+                        (f.line > 0 ? ", line " + std::to_string(f.line) : ""));
+  }
+  if (rejected) return RejectText(std::move(v), first, file);
+  if (chosen.cls == Class::kCompileError)
+    return Reject(std::move(v), Class::kCompileError, chosen.summary);
+  Set(v, Gate::kCompile, first.extensions > 0 ? GateStatus::kPassed : GateStatus::kSkipped,
+      std::to_string(first.extensions) + " extensions by clang");
+  if (set == nullptr) {
+    v.reproducer = Reproducer(request, v.seed, -1);
+    return Reject(std::move(v), chosen.cls, chosen.summary);
+  }
+  Set(v, Gate::kLegality,
+      !legality                ? GateStatus::kSkipped
+      : chosen.legality_failed ? GateStatus::kFailed
+                               : GateStatus::kPassed,
+      !legality                ? "not part of this protocol"
+      : chosen.legality_failed ? chosen.reason
+                               : "policy " + request.policy + ": no rule was broken");
+  v.notes.insert(v.notes.end(), set->notes.begin(), set->notes.end());
+  if (!first.as_built.empty())
+    v.notes.push_back("parameters as its constructor makes them from the seed: " + first.as_built);
+  FillResult(v, chosen, request, *set);
+  return v;
+}
+
+}  // namespace kuafu::verify
