@@ -205,8 +205,9 @@ std::string StubText(bool device, const HeaderSet& set, const Paths& paths) {
     if (set.torch) {
       // What the framework's own header brings along.
       for (const char* header :
-           {"torch/extension.h", "algorithm", "array", "cassert", "cstdint", "cstdio", "cstring",
-            "functional", "limits", "map", "memory", "numeric", "unordered_map"})
+           {"torch/extension.h", "algorithm", "array", "cassert", "cmath", "cstdint", "cstdio",
+            "cstring", "functional", "limits", "map", "memory", "numeric", "ostream", "sstream",
+            "unordered_map"})
         text += "#include <" + std::string(header) + ">\n";
       if (!device && std::filesystem::exists(paths.include_dir + "/kuafu/entry.h", error))
         text += "#include <kuafu/entry.h>\n";

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <initializer_list>
+#include <iosfwd>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -276,6 +277,12 @@ struct TensorOptions {
 };
 using Error = std::runtime_error;
 template <class... A> inline std::string str(const A&... a) { return kuafu::Concat(a...); }
+
+inline void Append(std::string& s, ScalarType t) { s += toString(t); }
+template <class Traits, class T> std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const ArrayRef<T>& v) { return out << kuafu::Concat(v); }
+template <class Traits> std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, ScalarType t) { return out << toString(t); }
+template <class Traits> std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, TypeMeta t) { return out << t.name(); }
+template <class Traits> std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const Device& d) { return out << d.str(); }
 
 struct IntegerRange {
   struct Iterator {

@@ -25,37 +25,40 @@ struct Any {
   ::kuafu::Any = {}, ::kuafu::Any = {}, ::kuafu::Any = {}, ::kuafu::Any = {}, ::kuafu::Any = {},           \
   ::kuafu::Any = {}, ::kuafu::Any = {}, ::kuafu::Any = {}
 #define KUAFU_ANY(required) KUAFU_ANY_##required KUAFU_ANY_REST
+// Where the framework's operators take fewer: reading a declaration costs time for each parameter.
+#define KUAFU_FEW(required) KUAFU_ANY_##required ::kuafu::Any = {}, ::kuafu::Any = {}, ::kuafu::Any = {}, ::kuafu::Any = {}
 
 // Kinds of rows in library_ops.inc: Both, Function, Method, Inplace (both, with _ at the end), Pair (both,
 // returns two tensors), Triple, Creator (no tensor among the arguments).
-#define KUAFU_METHOD_Both(name, required) Tensor name(KUAFU_ANY(required)) const { kuafu_library_call("at::" #name); }
+#define KUAFU_METHOD_Both(name, required) Tensor name(KUAFU_FEW(required)) const { kuafu_library_call("at::" #name); }
 #define KUAFU_METHOD_Function(name, required)
 #define KUAFU_METHOD_Method(name, required) KUAFU_METHOD_Both(name, required)
 #define KUAFU_METHOD_Inplace(name, required)                                                               \
   KUAFU_METHOD_Both(name, required)                                                                        \
-  const Tensor& name##_(KUAFU_ANY(required)) const { kuafu_library_call("at::" #name "_"); }
+  const Tensor& name##_(KUAFU_FEW(required)) const { kuafu_library_call("at::" #name "_"); }
 #define KUAFU_METHOD_Pair(name, required)                                                                  \
-  std::tuple<Tensor, Tensor> name(KUAFU_ANY(required)) const { kuafu_library_call("at::" #name); }
+  std::tuple<Tensor, Tensor> name(KUAFU_FEW(required)) const { kuafu_library_call("at::" #name); }
 #define KUAFU_METHOD_Triple(name, required)
 #define KUAFU_METHOD_Creator(name, required)
 #define KUAFU_METHOD_Only_(name, required)                                                                 \
-  const Tensor& name##_(KUAFU_ANY(required)) const { kuafu_library_call("at::" #name "_"); }
+  const Tensor& name##_(KUAFU_FEW(required)) const { kuafu_library_call("at::" #name "_"); }
 #define KUAFU_METHOD_Out(name, required)
 
 #define KUAFU_FUNCTION_Both(name, required)                                                                \
+  inline Tensor name(const Tensor&, KUAFU_FEW(required)) { kuafu_library_call("at::" #name); }
+#define KUAFU_FUNCTION_Function(name, required)                                                            \
   inline Tensor name(const Tensor&, KUAFU_ANY(required)) { kuafu_library_call("at::" #name); }
-#define KUAFU_FUNCTION_Function(name, required) KUAFU_FUNCTION_Both(name, required)
 #define KUAFU_FUNCTION_Method(name, required)
 #define KUAFU_FUNCTION_Inplace(name, required)                                                             \
   KUAFU_FUNCTION_Both(name, required)                                                                      \
-  inline const Tensor& name##_(const Tensor&, KUAFU_ANY(required)) { kuafu_library_call("at::" #name "_"); } \
+  inline const Tensor& name##_(const Tensor&, KUAFU_FEW(required)) { kuafu_library_call("at::" #name "_"); } \
   KUAFU_FUNCTION_Out(name, required)
 #define KUAFU_FUNCTION_Pair(name, required)                                                                \
-  inline std::tuple<Tensor, Tensor> name(const Tensor&, KUAFU_ANY(required)) { kuafu_library_call("at::" #name); }
+  inline std::tuple<Tensor, Tensor> name(const Tensor&, KUAFU_FEW(required)) { kuafu_library_call("at::" #name); }
 #define KUAFU_FUNCTION_Triple(name, required)                                                              \
   inline std::tuple<Tensor, Tensor, Tensor> name(const Tensor&, KUAFU_ANY(required)) { kuafu_library_call("at::" #name); }
 #define KUAFU_FUNCTION_Creator(name, required)                                                             \
   inline Tensor name(KUAFU_ANY(required)) { kuafu_library_call("at::" #name); }
 #define KUAFU_FUNCTION_Only_(name, required)
 #define KUAFU_FUNCTION_Out(name, required)                                                                 \
-  inline Tensor& name##_out(Tensor& out, const Tensor&, KUAFU_ANY(required)) { kuafu_library_call("at::" #name "_out"); }
+  inline Tensor& name##_out(Tensor& out, const Tensor&, KUAFU_FEW(required)) { kuafu_library_call("at::" #name "_out"); }
