@@ -8,6 +8,7 @@
 #include <cctype>
 #include <string>
 
+#include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
@@ -29,17 +30,26 @@ namespace {
 constexpr llvm::StringLiteral kStub = "__device_stub__";
 
 // `_Z19__device_stub__vaddPf` is the stub of `_Z4vaddPf`; for extern "C" the name follows the
-// prefix.
+// prefix. The digits before the prefix may begin with the end of another name, as in a namespace m1
+// (`_ZN2m119__device_stub__vaddE...`), so the right ones are those that demangle to the same
+// function.
 std::string KernelName(llvm::StringRef stub) {
   const size_t at = stub.find(kStub);
   if (at == llvm::StringRef::npos) return {};
-  size_t digits = at;
-  while (digits > 0 && std::isdigit(static_cast<unsigned char>(stub[digits - 1])) != 0) --digits;
   const llvm::StringRef base = stub.drop_front(at + kStub.size());
-  unsigned length = 0;
-  if (digits == at || stub.slice(digits, at).getAsInteger(10, length) || length <= kStub.size())
-    return base.str();
-  return (stub.take_front(digits) + std::to_string(length - kStub.size()) + base).str();
+  std::string wanted = llvm::demangle(stub.str());
+  const size_t in_wanted = wanted.find(kStub);
+  if (in_wanted == std::string::npos) return base.str();
+  wanted.erase(in_wanted, kStub.size());
+  for (size_t digits = at; digits > 0; --digits) {
+    if (std::isdigit(static_cast<unsigned char>(stub[digits - 1])) == 0) break;
+    unsigned length = 0;
+    if (stub.slice(digits - 1, at).getAsInteger(10, length) || length <= kStub.size()) continue;
+    std::string name =
+        (stub.take_front(digits - 1) + std::to_string(length - kStub.size()) + base).str();
+    if (llvm::demangle(name) == wanted) return name;
+  }
+  return base.str();
 }
 
 llvm::Constant* CString(llvm::Module& module, llvm::StringRef text) {

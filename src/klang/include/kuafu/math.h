@@ -280,6 +280,10 @@ KUAFU_D long long llround(float a) { return ::llroundf(a); }
 KUAFU_D long lrint(float a) { return ::lrintf(a); }
 KUAFU_D long long llrint(float a) { return ::llrintf(a); }
 KUAFU_D int ilogb(float a) { return ::ilogbf(a); }
+KUAFU_D float fma(float a, float b, float c) { return ::fmaf(a, b, c); }
+KUAFU_D float scalbn(float a, int b) { return ::scalbnf(a, b); }
+KUAFU_D float scalbln(float a, long b) { return ::scalblnf(a, b); }
+KUAFU_D float remquo(float a, float b, int* c) { return ::remquof(a, b, c); }
 #undef KUAFU_F1
 #undef KUAFU_F2
 #endif
