@@ -56,6 +56,7 @@ std::string CacheKey(const TrialRequest& request, const std::string& script_hash
       .Add(request.nominal_only ? 1 : 0)
       .Add(request.as_built ? 1 : 0)
       .Add(request.compat_kernelbench ? 1 : 0)
+      .Add(request.alternatives ? 1 : 0)
       .Add(script_hash)
       .Add(torch_version)
       .Hex();

@@ -139,6 +139,18 @@ struct Truth {
     }
     return values;
   }
+
+  // A view of f64 or i64 values.
+  Result<tensor::HostTensor> Values(tensor::DType dtype, const tensor::Shape& shape,
+                                    int64_t at) const {
+    KUAFU_TRY(const int64_t count, tensor::ElementCount(shape));
+    if (!InRange(at, count, 8, bytes)) return Bad("an output lies outside of the truth");
+    if (count == 0) return tensor::HostTensor::Create(dtype, shape);
+    // Nobody writes through it: the mapping is read-only.
+    auto* data = const_cast<uint8_t*>(std::as_const(*mapping).bytes().data()) + at;
+    return tensor::HostTensor::View(dtype, shape, tensor::ContiguousStrides(shape), mapping, data,
+                                    bytes - at);
+  }
 };
 
 Result<TrialOutput> ReadOutput(const Json& item, const Truth& truth, int64_t arguments) {
@@ -155,7 +167,6 @@ Result<TrialOutput> ReadOutput(const Json& item, const Truth& truth, int64_t arg
   output.argument = static_cast<int>(argument);
   if (expected.reduction < 1) return Bad("a reduction length below one");
   KUAFU_TRY(const int64_t at, JsonInt(item, "at"));
-  if (!InRange(at, count, 8, truth.bytes)) return Bad("an output lies outside of the truth");
   KUAFU_TRY(const int64_t rows, JsonInt(item, "rows"));
   if (rows < 0 || rows > std::max<int64_t>(count, 1)) return Bad("a wrong number of rows");
   KUAFU_TRY(const int64_t e32_at, JsonInt(item, "e32_at"));
@@ -163,15 +174,15 @@ Result<TrialOutput> ReadOutput(const Json& item, const Truth& truth, int64_t arg
   KUAFU_TRY(expected.e32, truth.Doubles(e32_at, rows));
   KUAFU_TRY(expected.terms_rms, truth.Doubles(terms_at, rows));
   const auto dtype = tensor::IsFloat(expected.dtype) ? tensor::DType::kF64 : tensor::DType::kI64;
-  if (count == 0) {
-    KUAFU_TRY(expected.y64, tensor::HostTensor::Create(dtype, std::move(shape)));
-    return output;
+  KUAFU_TRY(expected.y64, truth.Values(dtype, shape, at));
+  KUAFU_TRY(const int64_t inputs_at, JsonInt(item, "other_inputs_at"));
+  if (inputs_at >= 0) {
+    KUAFU_TRY(output.other_inputs, truth.Values(dtype, shape, inputs_at));
   }
-  tensor::Shape strides = tensor::ContiguousStrides(shape);
-  // Nobody writes through it: the mapping is read-only.
-  auto* data = const_cast<uint8_t*>(std::as_const(*truth.mapping).bytes().data()) + at;
-  KUAFU_TRY(expected.y64, tensor::HostTensor::View(dtype, std::move(shape), std::move(strides),
-                                                   truth.mapping, data, truth.bytes - at));
+  KUAFU_TRY(const int64_t parameters_at, JsonInt(item, "other_parameters_at"));
+  if (parameters_at >= 0) {
+    KUAFU_TRY(output.other_parameters, truth.Values(dtype, shape, parameters_at));
+  }
   return output;
 }
 
@@ -236,6 +247,7 @@ Result<TrialSet> DecodeReply(std::string_view reply, os::UniqueFd inputs,
   KUAFU_TRY(set.task, task::FromJson(*task_json));
   KUAFU_TRY(set.inputs_mutated, JsonBool(document, "inputs_mutated"));
   KUAFU_TRY(set.dropout_off, JsonBool(document, "dropout_off"));
+  KUAFU_TRY(set.forward_draws, JsonBool(document, "forward_draws"));
   KUAFU_TRY(const Json* notes, List(document, "notes", kNotesMax));
   for (const Json& note : *notes) {
     if (!note.is_string()) return Bad("a note is not text");

@@ -28,7 +28,9 @@ os::UniqueFd Sealed(int64_t bytes) {
 
 // x [2, 3] with a row stride of 4 in a storage of 8 floats at 256; y [2] at 0, tables at 16 and 32.
 Json Good() {
-  return ParseJson(R"({"version": 1, "inputs_mutated": false, "dropout_off": true, "notes": ["n"],
+  return ParseJson(
+             R"({"version": 1, "inputs_mutated": false, "dropout_off": true, "forward_draws": true,
+    "notes": ["n"],
     "task": {"version": 1, "name": "t", "source_hash": "h", "reduction_max": 3,
       "arguments": [
         {"name": "x", "origin": "input", "dtype": "f32", "shape": [2, 3], "value": null},
@@ -39,7 +41,8 @@ Json Good() {
       "arguments": [{"t": "f32", "shape": [2, 3], "strides": [4, 1], "offset": 1, "at": 256,
                      "bytes": 32}, {"r": "0.5"}],
       "outputs": [{"name": "y", "dtype": "f32", "shape": [2], "argument": -1, "k": 3,
-                   "exact": false, "rows": 1, "at": 0, "e32_at": 16, "s_at": 24}]}]})")
+                   "exact": false, "rows": 1, "at": 0, "e32_at": 16, "s_at": 24,
+                   "other_inputs_at": 8, "other_parameters_at": -1}]}]})")
       .value();
 }
 
@@ -60,6 +63,9 @@ TEST(Decode, GoodAnswer) {
   EXPECT_EQ(trial.outputs[0].expected.y64.At(1), 1.0);
   EXPECT_EQ(trial.outputs[0].expected.e32.at(0), 2.0);
   EXPECT_EQ(trial.outputs[0].expected.terms_rms.at(0), 3.0);
+  ASSERT_TRUE(trial.outputs[0].other_inputs.has_value());
+  EXPECT_EQ(trial.outputs[0].other_inputs->At(0), 1.0);
+  EXPECT_FALSE(trial.outputs[0].other_parameters.has_value());
   EXPECT_EQ(set.value().inputs_bytes, 288);
 }
 
@@ -93,6 +99,8 @@ TEST(Decode, RefusesWhatLiesOutside) {
       {"/trials/0/outputs/0/rows", -1},
       {"/trials/0/outputs/0/e32_at", 32},
       {"/trials/0/outputs/0/s_at", 1},
+      {"/trials/0/outputs/0/other_inputs_at", 24},
+      {"/trials/0/outputs/0/other_parameters_at", 4},
       {"/trials/0/outputs/0/argument", 2},
       {"/trials/0/outputs/0/argument", 1},
       {"/trials/0/outputs/0/k", 0},
@@ -105,6 +113,7 @@ TEST(Decode, RefusesWhatLiesOutside) {
       {"/trials", Json::array()},
       {"/task", nullptr},
       {"/dropout_off", 1},
+      {"/forward_draws", nullptr},
       {"/notes", {1}},
   };
   for (const auto& c : cases) {

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,10 @@ struct TrialRequest {
   // those of the quick plan), inputs as written, parameters as built, its seeds. The expected
   // results are PyTorch's in their own precision, without an error model: for task::AllClose.
   bool compat_kernelbench = false;
+  // Also what the reference gives for other inputs and with other parameters, to find out what
+  // trivial answers would pass. Together with compat_kernelbench the sizes are as large as memory
+  // reasonably allows and long sums stay long: what makes a task degenerate is often their length.
+  bool alternatives = false;
   int64_t memory_bytes = int64_t{4} << 30;  // of the process that runs the file
 };
 
@@ -65,6 +70,8 @@ struct ArgumentValue {
 struct TrialOutput {
   task::Expected expected;
   int argument = -1;  // a buffer that the reference changes: index in arguments; -1 = a result
+  // With TrialRequest::alternatives, of results; in the form of expected.y64.
+  std::optional<tensor::HostTensor> other_inputs, other_parameters;
 };
 
 struct Trial {
@@ -93,6 +100,9 @@ struct TrialSet {
   // modules in eval mode, `dropout` of recurrent and attention modules 0), and has to be in a
   // candidate's module.
   bool dropout_off = false;
+  // forward() draws numbers (an initial state, say): those that torch.manual_seed(Trial::seed) just
+  // before it gives, in a candidate's process as well.
+  bool forward_draws = false;
   double seconds = 0;  // measured, of the helper
 };
 

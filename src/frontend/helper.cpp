@@ -209,7 +209,8 @@ Result<Answer> Helper::Impl::Ask(const TrialRequest& request, const os::Deadline
       {"seed", std::to_string(request.seed)},
       {"nominal_only", request.nominal_only},
       {"as_built", request.as_built},
-      {"compat_kernelbench", request.compat_kernelbench}};
+      {"compat_kernelbench", request.compat_kernelbench},
+      {"alternatives", request.alternatives}};
   const os::Deadline last =
       os::Deadline::After(os::SystemClock(), left_ms * os::kNsPerMs + kGraceNs);
   const Status sent = channel.Send(DumpJson(document), {}, last);

@@ -123,14 +123,17 @@ CompareResult CompareOutput(const HostTensor& y, const Expected& want) {
   return result;
 }
 
+bool Close(double got, double expected, double tolerance) {
+  if (got == expected) return true;
+  if (!std::isfinite(got) || !std::isfinite(expected)) return false;
+  // Not symmetric: the tolerance is relative to the second argument, which is the candidate's.
+  return std::fabs(got - expected) <= tolerance + tolerance * std::fabs(got);
+}
+
 bool AllClose(const HostTensor& y, const Expected& want, double tolerance) {
   if (y.shape() != want.y64.shape()) return false;
   for (int64_t i = 0; i < y.count(); ++i) {
-    const double got = y.At(i), truth = want.y64.At(i);
-    if (got == truth) continue;
-    if (!std::isfinite(got) || !std::isfinite(truth)) return false;
-    // allclose is not symmetric: the tolerance is relative to its second argument.
-    if (!(std::fabs(got - truth) <= tolerance + tolerance * std::fabs(got))) return false;
+    if (!Close(y.At(i), want.y64.At(i), tolerance)) return false;
   }
   return true;
 }

@@ -48,6 +48,8 @@ struct CompareResult {
 
 CompareResult CompareOutput(const tensor::HostTensor& y, const Expected& expected);
 
+// What torch.isclose(expected, got, rtol=tolerance, atol=tolerance) says of one value.
+bool Close(double got, double expected, double tolerance);
 // What torch.allclose(expected, y, rtol=tolerance, atol=tolerance) says, and shapes must be equal:
 // the protocol of most public benchmarks. NaN is unequal to anything.
 bool AllClose(const tensor::HostTensor& y, const Expected& expected, double tolerance);

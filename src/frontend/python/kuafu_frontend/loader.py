@@ -33,6 +33,7 @@ class Source:
     def __init__(self, text, name, stage=None):
         self.name = name
         self.stage = stage or Stage()
+        self.passed = {}  # keyword arguments of the constructor beside those of get_init_inputs()
         lines = text.splitlines(True)
         linecache.cache[name] = (len(text), None, lines, name)
         try:
@@ -66,6 +67,7 @@ class Loaded:
     def __init__(self, source, module):
         self.source = source
         self.module = module
+        self.passed = dict(source.passed)
         self.model_class = getattr(module, "Model", None)
         if self.model_class is None:
             found = [k for k, v in vars(module).items()
@@ -81,6 +83,10 @@ class Loaded:
 
     def init_arguments(self):
         """(args, kwargs) for the constructor."""
+        args, kwargs = self.init_inputs()
+        return args, {**kwargs, **self.passed}
+
+    def init_inputs(self):
         function = getattr(self.module, "get_init_inputs", None)
         if function is None:
             return [], {}

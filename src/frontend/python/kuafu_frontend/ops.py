@@ -15,6 +15,7 @@ import math
 import torch
 
 U32 = 2.0 ** -24
+EXACT_SQUARES_MAX = 20_000_000  # FLOP
 
 # Results are inputs, selected, compared or moved: no rounding.
 EXACT = set("""
@@ -60,6 +61,8 @@ RANDOM = {"bernoulli", "native_dropout", "dropout", "rand", "randn", "randint", 
           "randn_like", "randint_like", "normal", "uniform", "random", "exponential", "multinomial",
           "randperm", "log_normal", "cauchy", "geometric", "poisson", "binomial",
           "_fused_dropout", "rrelu_with_noise"}
+# Of these, those that make a tensor: with the same seed the same one.
+DRAWN = {"rand", "randn", "randint", "rand_like", "randn_like", "randint_like", "randperm"}
 # Sums and products of integers stay integers.
 INTEGRAL = set("""
 sum mm bmm mv dot vdot addmm addbmm baddbmm addmv convolution add sub rsub mul neg abs relu cumsum
@@ -170,6 +173,23 @@ def squares(name, func, args):
     return plain.get(name, func)(a, b)
 
 
+def mean_squares(name, args):
+    """The same without a second contraction, from the means of the factors: where it is large, no
+    single term matters."""
+    if name == "convolution":
+        x, w = args[0], args[1]
+        if args[6]:  # transposed: the weight has the input channels first
+            return _square(x).mean() * _square(w).mean() * (w.numel() // max(w.shape[1], 1))
+        each = _square(w).reshape(w.shape[0], -1).sum(1)
+        return _square(x).mean() * each.reshape([1, -1] + [1] * (w.dim() - 2))
+    at = CONTRACTIONS[name]
+    a, b = args[at], args[at + 1]
+    inner = a.shape[-1]
+    if name in ("mm", "bmm", "addmm", "baddbmm"):
+        return inner * _square(a).mean(-1, keepdim=True) * _square(b).mean(-2, keepdim=True)
+    return inner * _square(a).mean() * _square(b).mean()
+
+
 def _square(x):
     """|x|^2, without conj(): that is lazy, and within a dispatch nobody resolves it."""
     return x.abs() ** 2
@@ -193,7 +213,8 @@ def sigma(name, func, args, kwargs, outs):
     x = args[0] if args and isinstance(args[0], torch.Tensor) else None
     single = None
     if name in CONTRACTIONS:
-        terms = squares(name, func, args).clamp_min(0)
+        terms = (squares(name, func, args) if 2 * k * out.numel() < EXACT_SQUARES_MAX
+                 else mean_squares(name, args)).clamp_min(0)
         single = U32 * (math.sqrt(k) / 3 * out.abs() + math.sqrt(k) / 2.4 * terms.sqrt())
     elif name in ("sum", "mean", "nansum"):
         single = _sum_sigma(name, func, args, kwargs, out, k)

@@ -17,6 +17,7 @@ from .errors import BadFile
 from .loader import FLOATS, HALVES
 
 OPS_MAX = 65536
+META_CALLS_MAX = 8192
 INTEGRAL_MAX = 2.0 ** 24
 SUBNORMAL_STEP = 2.0 ** -149  # of fp32
 
@@ -42,14 +43,26 @@ def is_inplace(func):
     return bool(returns) and returns[0].alias_info is not None and returns[0].alias_info.is_write
 
 
+class TooLong(Exception):
+    """More operations than a look at shapes is worth."""
+
+
 class Meta(TorchDispatchMode):
     def __init__(self):
         super().__init__()
         self.flops = 0
+        self.ops = 0  # without views
+        self.calls = 0
+        self.too_long = False
+        self.reduction_max = 1
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = dict(kwargs or {})
         name = ops.base_name(func)
+        self.calls += 1
+        if self.calls > META_CALLS_MAX:
+            self.too_long = True
+            raise TooLong()
 
         def to_meta(value):
             if isinstance(value, torch.Tensor) and value.device.type != "meta":
@@ -62,11 +75,17 @@ class Meta(TorchDispatchMode):
             kwargs.pop("pin_memory", None)
         if name in ops.RANDOM or name == "lift_fresh":
             out = self.random(func, name, args, kwargs)
+        elif name in _SHAPES:
+            out = _SHAPES[name](*args, **kwargs)
         else:
+            if name == "convolution":
+                check_kernel(*args)
             out = func(*args, **kwargs)
         outs = [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
         if not is_view(func):
+            self.ops += 1
             self.flops += ops.flops(name, args, outs)
+            self.reduction_max = max(self.reduction_max, ops.reduction(name, args, outs))
         return out
 
     @staticmethod
@@ -82,6 +101,41 @@ class Meta(TorchDispatchMode):
         if dtype is None:
             dtype = torch.int64 if name in ("randint", "randperm") else torch.get_default_dtype()
         return torch.empty(size, dtype=dtype, device="meta")
+
+
+def check_kernel(x, weight, bias, stride, padding, dilation, transposed, *_):
+    """The shape function of a convolution accepts kernels larger than the image."""
+    if transposed:
+        return
+    for size, kernel, pad, step in zip(x.shape[2:], weight.shape[2:], padding, dilation):
+        if size + 2 * pad < step * (kernel - 1) + 1:
+            raise RuntimeError("kernel size can't be greater than actual input size")
+
+
+def _max_pool3d(x, kernel, stride=(), padding=0, dilation=1, ceil_mode=False):
+    def three(value):
+        value = [value] if isinstance(value, int) else list(value)
+        return value * 3 if len(value) == 1 else value
+    kernel, padding, dilation = three(kernel), three(padding), three(dilation)
+    stride = three(stride) if stride else kernel
+    shape = list(x.shape)
+    for i in range(3):
+        room = shape[i - 3] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1
+        shape[i - 3] = (room + (stride[i] - 1 if ceil_mode else 0)) // stride[i] + 1
+        if shape[i - 3] < 1:
+            raise RuntimeError("max_pool3d: output size is too small")
+    return x.new_empty(shape), x.new_empty(shape, dtype=torch.int64)
+
+
+def _some_value(x):
+    """A number that depends on values, where only shapes exist."""
+    if x.dtype in FLOATS:
+        return 0.0
+    return False if x.dtype == torch.bool else 0
+
+
+# What the installed PyTorch has no shape function for.
+_SHAPES = {"max_pool3d_with_indices": _max_pool3d, "_local_scalar_dense": _some_value}
 
 
 class Half(TorchDispatchMode):
@@ -133,6 +187,7 @@ class Run64(TorchDispatchMode):
         self.values = {}  # id -> (tensor, number, K)
         self.count = 0
         self.names = set()
+        self.draws = False  # forward() draws random numbers
         self.flops = 0
         self.reduction_max = 1
         self.integral = True  # so far all operations are sums and products below 2^24
@@ -152,6 +207,8 @@ class Run64(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = dict(kwargs or {})
         name = ops.base_name(func)
+        if name in ops.DRAWN:
+            return self.drawn(func, args, kwargs)
         if name in ops.RANDOM:
             raise BadFile(
                 f"forward() draws random numbers ({name}), so that it has no single right answer; "
@@ -178,6 +235,18 @@ class Run64(TorchDispatchMode):
         if self.watch:
             self.record(func, name, args, kwargs, outs)
         return out
+
+    def drawn(self, func, args, kwargs):
+        """What the reference in its own precision gets from the same seed."""
+        self.draws = True
+        like = bool(args) and isinstance(args[0], torch.Tensor)
+        dtype = kwargs.get("dtype") or (args[0].dtype if like else None)
+        integers = not like and ops.base_name(func) in ("randint", "randperm")
+        # float64 is the default dtype of this run; other lengths are drawn from it.
+        if dtype == torch.float64 or (dtype is None and not integers):
+            kwargs["dtype"] = torch.float32
+        out = func(*args, **kwargs)
+        return out.double() if out.dtype in _WIDE else out
 
     def add_noise(self, name, func, args, kwargs, outs):
         if not outs or not (outs[0].is_floating_point() or outs[0].is_complex()):

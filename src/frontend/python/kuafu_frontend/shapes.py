@@ -1,26 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shape variants: the integer constants of a file from which the shapes of its inputs follow are
-found by changing one at a time and looking at get_inputs() on shapes alone, then set together.
+"""Shape variants: sizes that go well with nobody's tiles, set together where the file accepts them
+together, else as many of them as it accepts."""
 
-Constants are those assigned at module level (`dim = 1024`, also in tuples and products of numbers).
-A file that has none which matter gets the literals of get_inputs() and get_init_inputs() lifted,
-equal literals together."""
-
-import ast
-
-import torch
-from torch.utils._pytree import tree_flatten
-
-from .errors import BadFile
-from .precision import Meta
-
-SLOTS_MAX = 32
-SIZE_MIN_TO_VARY = 2
-PROBE_SEED = 1
 # Of a constructor that takes sizes the inputs do not show.
 INIT_SIZE_MIN = 8
 NOT_SIZES = ("kernel", "stride", "pad", "dilation", "group", "head", "eps", "layer", "depth",
-             "num_", "max_", "factor", "window", "rank")
+             "num_", "max_", "factor", "window", "rank", "patch", "ratio", "stages", "block_len")
 
 # label -> sizes for (last dimension, second to last, others); a size that is more than twice the
 # nominal one is replaced by the largest of SMALL that is not.
@@ -58,287 +43,107 @@ LARGER_BYTES, LARGER_FLOPS = 4 << 20, 100_000_000
 LARGE_BYTES, LARGE_FLOPS = 2_500_000, 20_000_000
 
 
-class Slot:
-    """One integer constant; several syntax nodes when literals were lifted together."""
-
-    def __init__(self, name, value, nodes):
-        self.name = name
-        self.nominal = value
-        self.nodes = nodes
-        self.last = False  # in the last dimension of an input
-        self.position = None  # smallest distance from the end over all inputs; 1 = last
-        self.of_input = False
-        self.of_parameter = False
-
-    def set(self, value):
-        for node in self.nodes:
-            node.value = value
+# A size that is not accepted is rounded to a multiple of one of these: groups, heads, windows.
+MULTIPLES = (2, 3, 4, 8, 16)
+# A variant may cost so many times what the nominal one costs, or this much.
+VARIANT_TIMES, VARIANT_FLOPS, VARIANT_BYTES = 3, 12_000_000, 6 << 20
 
 
-def _constant_value(node):
-    """The value of an integer expression without names, or None."""
-    if isinstance(node, ast.Constant):
-        value = node.value
-        return value if isinstance(value, int) and not isinstance(value, bool) else None
-    if isinstance(node, ast.BinOp):
-        left, right = _constant_value(node.left), _constant_value(node.right)
-        if left is None or right is None or max(abs(left), abs(right)) > 1 << 40:
-            return None
-        if isinstance(node.op, ast.Mult):
-            return left * right
-        if isinstance(node.op, ast.Add):
-            return left + right
-        if isinstance(node.op, ast.Sub):
-            return left - right
-        if isinstance(node.op, ast.FloorDiv) and right:
-            return left // right
-        if isinstance(node.op, ast.Pow) and 0 <= right <= 40 and abs(left) <= 1024:
-            return left ** right
-        if isinstance(node.op, ast.LShift) and 0 <= right <= 40:
-            return left << right
-    return None
+class Variants:
+    """Assignments to try for a label. `sizes` is a scaling.Sizes, `nominal` its scaled sizes."""
 
+    def __init__(self, sizes, nominal):
+        self.sizes = sizes
+        self.nominal = nominal
+        self.cost = sizes.measure(nominal)
+        rank = sizes.rank_max()
+        self.table = PLANS_DEEP if rank >= 3 else PLANS if rank == 2 else PLANS_FLAT
+        self.inner = [s for s in sizes.slots if s.of_input and s.kind != "factor"]
+        self.outer = [s for s in sizes.slots if not s.of_input and s.of_parameter
+                      and s.kind != "factor" and s.nominal >= INIT_SIZE_MIN
+                      and not any(word in s.name.lower() for word in NOT_SIZES)]
 
-def _replace(parent, field, index, value):
-    node = ast.Constant(value=value)
-    old = getattr(parent, field)
-    ast.copy_location(node, old if index is None else old[index])
-    if index is None:
-        setattr(parent, field, node)
-    else:
-        old[index] = node
-    return node
+    def wanted(self, label, slot):
+        base = self.nominal.get(slot.name, slot.nominal)
+        position = slot.position or 2
+        plan = self.table[label]
+        size = plan[min(position, len(plan)) - 1]
+        limit = max(2 * base, 3)
+        if size <= limit or (position > 1 and label in LARGER_THAN_NOMINAL):
+            return size
+        return max([v for v in SMALL[label] if v <= limit], default=1)
 
+    def accepted(self, values):
+        """False if it is known that the file does not run with these sizes, or costs too much."""
+        if self.cost is None:
+            return True
+        cost = self.sizes.measure(values)
+        if cost is None or (cost.flops is None and self.cost.flops is not None):
+            return False
+        if cost.flops is not None and cost.flops > max(
+                VARIANT_TIMES * (self.cost.flops or 0), VARIANT_FLOPS):
+            return False
+        return cost.bytes <= max(VARIANT_TIMES * self.cost.bytes, VARIANT_BYTES)
 
-def module_slots(tree):
-    slots = []
-    for statement in tree.body:
-        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-            continue
-        target, value = statement.targets[0], statement.value
-        if isinstance(target, ast.Name):
-            constant = _constant_value(value)
-            if constant is not None:
-                slots.append(Slot(target.id, constant, [_replace(statement, "value", None,
-                                                                 constant)]))
-            elif isinstance(value, (ast.Tuple, ast.List)):
-                for i, item in enumerate(value.elts):
-                    constant = _constant_value(item)
-                    if constant is not None:
-                        slots.append(Slot(f"{target.id}[{i}]", constant,
-                                          [_replace(value, "elts", i, constant)]))
-        elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(
-                target.elts) == len(value.elts):
-            for i, (name, item) in enumerate(zip(target.elts, value.elts)):
-                constant = _constant_value(item)
-                if isinstance(name, ast.Name) and constant is not None:
-                    slots.append(Slot(name.id, constant, [_replace(value, "elts", i, constant)]))
-    return [s for s in slots if s.nominal >= 1][:SLOTS_MAX]
-
-
-def literal_slots(tree):
-    """Literals within calls in get_inputs() and get_init_inputs(), by value."""
-    groups = {}
-    for function in tree.body:
-        if not isinstance(function, ast.FunctionDef) or function.name not in (
-                "get_inputs", "get_init_inputs"):
-            continue
-        for node in ast.walk(function):
-            if isinstance(node, ast.Constant) and isinstance(node.value, int) and not isinstance(
-                    node.value, bool) and node.value >= SIZE_MIN_TO_VARY:
-                groups.setdefault(node.value, []).append(node)
-    return [Slot(str(value), value, nodes) for value, nodes in sorted(
-        groups.items(), reverse=True)][:SLOTS_MAX]
-
-
-class Sizes:
-    """The slots of a source and what depends on them."""
-
-    def __init__(self, source):
-        self.source = source
-        self.slots = module_slots(source.tree)
-        ast.fix_missing_locations(source.tree)
-        self.base = None
-        source.load()  # a file that cannot be loaded is reported here, once
-        self.explore()
-        if not any(s.of_input for s in self.slots):
-            self.slots = literal_slots(source.tree)
-            self.explore()
-        self.slots = [s for s in self.slots if s.of_input or s.of_parameter]
-
-    def apply(self, values):
-        """values: {slot name: size}; the others are nominal."""
-        for slot in self.slots:
-            slot.set(values.get(slot.name, slot.nominal))
-
-    def nominal(self):
-        return {s.name: s.nominal for s in self.slots}
-
-    def measure(self, values):
-        """(input shapes, parameter shapes or None, FLOP or None, bytes of all) without computing;
-        None when the file cannot be run on shapes."""
-        self.apply(values)
-        try:
-            with torch.no_grad(), Meta():
-                loaded = self.source.load()
-                inputs = loaded.inputs(PROBE_SEED)
-        except BadFile:
-            return None
-        shapes = [tuple(v.shape) if isinstance(v, torch.Tensor) else None for v in inputs]
-        size = sum(v.numel() * v.element_size() for v in inputs if isinstance(v, torch.Tensor))
-        try:
-            with torch.no_grad(), Meta():
-                model = loaded.build(PROBE_SEED)
-                state = [p for p in list(model.parameters()) + list(model.buffers())]
-            parameters = [tuple(p.shape) for p in state]
-            size += sum(p.numel() * p.element_size() for p in state)
-        except (BadFile, RuntimeError):
-            return Cost(shapes, None, None, size)
-        try:
-            mode = Meta()
-            with torch.no_grad(), mode:
-                results = tree_flatten(model(*inputs))[0]
-        except Exception:  # many operations have no shape function; a real run will tell
-            return Cost(shapes, parameters, None, size)
-        return Cost(shapes, parameters, mode.flops, size + sum(
-            t.numel() * t.element_size() for t in results if isinstance(t, torch.Tensor)))
-
-    def explore(self):
-        base = self.measure({})
-        if base is None:
+    def candidates(self, label):
+        """Most thorough first."""
+        if label == "large":
+            yield from self.large()
             return
-        self.base = base
-        for slot in self.slots:
-            changed = self.measure({slot.name: slot.nominal + 1})
-            if changed is None:
-                changed = self.measure({slot.name: slot.nominal * 2})
-            if changed is None:
+        found = []
+        for values in self.assignments(label):
+            if values == self.nominal or values in found:
                 continue
-            for old, new in zip(base.inputs, changed.inputs):
-                if old is None or new is None or len(old) != len(new):
-                    continue
-                for axis, (a, b) in enumerate(zip(old, new)):
-                    if a != b:
-                        slot.of_input = True
-                        position = len(old) - axis
-                        slot.position = min(slot.position or position, position)
-            if base.parameters is not None and changed.parameters is not None:
-                slot.of_parameter = base.parameters != changed.parameters
-        self.apply({})
+            found.append(values)
+            if label in LARGER_THAN_NOMINAL:
+                if self.sizes.costs_at_most(values, LARGER_BYTES, LARGER_FLOPS):
+                    yield values
+            elif self.accepted(values):
+                yield values
 
-    def rank_max(self):
-        if self.base is None:
-            return 2
-        return max([len(s) for s in self.base.inputs if s is not None], default=0)
+    def assignments(self, label):
+        if not self.inner:
+            return
+        by_position = sorted(self.inner, key=lambda s: s.position)
+        if label == "empty":
+            for slot in (by_position[-1], by_position[0]):
+                yield {**self.nominal, slot.name: 0}
+            return
+        for group in (self.inner + self.outer, self.inner):
+            yield {**self.nominal, **{s.name: self.wanted(label, s) for s in group}}
+        yield self.one_by_one(label)
+        for slot in (by_position[0], by_position[-1]):
+            yield {**self.nominal, slot.name: self.wanted(label, slot)}
 
-    def varied(self):
-        """Slots to vary: those of inputs, and large ones of the constructor."""
-        inner = [s for s in self.slots if s.of_input]
-        outer = [s for s in self.slots if not s.of_input and s.of_parameter
-                 and s.nominal >= INIT_SIZE_MIN
-                 and not any(word in s.name.lower() for word in NOT_SIZES)]
-        return inner, outer
+    def one_by_one(self, label):
+        """Each size that is accepted beside those before it, itself or a multiple near it."""
+        values = dict(self.nominal)
+        for slot in self.inner + self.outer:
+            size = self.wanted(label, slot)
+            tries = [size]
+            for multiple in MULTIPLES:
+                near = max(size // multiple, 1) * multiple
+                if near not in tries and near != values[slot.name]:
+                    tries.append(near)
+            for one in tries:
+                trial = {**values, slot.name: one}
+                if self.accepted(trial):
+                    values = trial
+                    break
+        return values
 
-    def large(self, nominal):
+    def large(self):
         """The odd sizes with the outermost dimension stretched; [] where that costs too much."""
-        for values in self.candidates("odd", nominal):
-            outermost = max((s for s in self.slots if s.name in values and s.of_input),
+        for values in self.candidates("odd"):
+            outermost = max((s for s in self.sizes.slots if s.name in values and s.of_input),
                             key=lambda s: s.position or 0)
-            cost = self.measure(values)
+            cost = self.sizes.measure(values)
             if cost is None or not cost.bytes:
                 continue
             size = values[outermost.name]
             values = dict(values)
             values[outermost.name] = int(size * LARGE_BYTES / cost.bytes) | 1
-            if values[outermost.name] > size and self.costs_at_most(values, 2 * LARGE_BYTES,
-                                                                    LARGE_FLOPS):
+            if values[outermost.name] > size and self.sizes.costs_at_most(
+                    values, 2 * LARGE_BYTES, LARGE_FLOPS):
                 return [values]
         return []
-
-    def candidates(self, label, nominal):
-        """Assignments to try for a label, most thorough first."""
-        if label == "large":
-            return self.large(nominal)
-        inner, outer = self.varied()
-        rank = self.rank_max()
-        table = PLANS_DEEP if rank >= 3 else PLANS if rank == 2 else PLANS_FLAT
-        plan = table[label]
-
-        def size(slot):
-            base = nominal.get(slot.name, slot.nominal)
-            position = slot.position or 2
-            wanted = plan[min(position, len(plan)) - 1]
-            limit = max(2 * base, 3)
-            if wanted <= limit or (position > 1 and label in LARGER_THAN_NOMINAL):
-                return wanted
-            return max([v for v in SMALL[label] if v <= limit], default=1)
-        if not inner:
-            return []
-        tries = [inner + outer, inner]
-        by_position = sorted(inner, key=lambda s: s.position)
-        tries += [by_position[:1], by_position[-1:]]
-        if label == "empty":
-            tries = [by_position[-1:], by_position[:1]]
-        found = []
-        for group in tries:
-            values = dict(nominal)
-            values.update({s.name: size(s) for s in group})
-            if label == "empty":
-                values = dict(nominal)
-                values.update({s.name: 0 for s in group})
-            if values != nominal and values not in found:
-                found.append(values)
-        if label in LARGER_THAN_NOMINAL:
-            found = [v for v in found if self.costs_at_most(v, LARGER_BYTES, LARGER_FLOPS)]
-        return found
-
-    def costs_at_most(self, values, size, flops):
-        cost = self.measure(values)
-        return cost is not None and cost.bytes <= size and (
-            cost.flops is None or cost.flops <= flops)
-
-
-class Cost:
-    def __init__(self, inputs, parameters, flops, size):
-        self.inputs = inputs
-        self.parameters = parameters
-        self.flops = flops
-        self.bytes = size
-
-
-def halve(size):
-    return size // 2 | (size & 1)  # odd sizes stay odd
-
-
-def shrink(sizes, budget_bytes, budget_flops):
-    """Sizes within the budget, by halving the largest one again and again: (values, changed, cost).
-    The cost is what shapes alone tell; its FLOP may be unknown."""
-    values = sizes.nominal()
-    cost = sizes.measure(values)
-    changed = False
-    for _ in range(200):
-        if cost is None:
-            break
-        flops = cost.flops if cost.flops is not None else 0
-        if cost.bytes <= budget_bytes and flops <= budget_flops:
-            break
-        done = False
-        for slot in sorted(sizes.slots, key=lambda s: -values[s.name]):
-            size = values[slot.name]
-            if size <= 4:
-                break
-            trial = dict(values)
-            trial[slot.name] = halve(size)
-            trial_cost = sizes.measure(trial)
-            if trial_cost is None:
-                continue
-            if trial_cost.flops is None and cost.flops is not None:
-                continue  # forward() no longer runs
-            if trial_cost.bytes >= cost.bytes and (trial_cost.flops or 0) >= flops:
-                continue
-            values, cost, changed, done = trial, trial_cost, True, True
-            break
-        if not done:
-            break
-    sizes.apply({})
-    return values, changed, cost

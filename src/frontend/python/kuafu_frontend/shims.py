@@ -7,15 +7,19 @@ is there.
   F.rms_norm, nn.RMSNorm           2.4    x * rsqrt(mean(x^2) + eps) * weight
   torch.vmap, torch.compile        2.0    compile: the function itself
   torch.nn.attention.sdpa_kernel   2.3    a context that does nothing
+  einops                                  rearrange, reduce, repeat and einsum (einops_shim.py)
 """
 
 import contextlib
+import importlib.util
 import math
 import sys
 import types
 
 import torch
 import torch.nn.functional as F
+
+from . import einops_shim
 
 
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
@@ -98,3 +102,5 @@ def install():
         module.sdpa_kernel = sdpa_kernel
         torch.nn.attention = module
         sys.modules["torch.nn.attention"] = module
+    if "einops" not in sys.modules and importlib.util.find_spec("einops") is None:
+        sys.modules["einops"] = einops_shim

@@ -15,17 +15,27 @@ A class that the reference cannot stand is replaced by the next of its list, or 
 note."""
 
 import hashlib
+import itertools
 import re
 
 import torch
 
-from . import init_json, loader, ops, shapes, truth, values
+from . import init_json, loader, ops, scaling, shapes, truth, values
 from .errors import BadFile
 
 QUICK_BYTES, QUICK_FLOPS = 2 << 20, 4_000_000
 FULL_BYTES, FULL_FLOPS = 32 << 20, 400_000_000
-HARD_BYTES = 512 << 20
+HARD_BYTES = 768 << 20
+# Of an audit: what a benchmark's own sizes make degenerate, its sums must be long to show.
+AUDIT_BYTES, AUDIT_FLOPS = 96 << 20, 2_000_000_000
+# Larger modules have the same parameters at all shapes, where these have equal sizes.
+MODEL_BYTES_SHARED = 4 << 20
 SEEDS_PER_TRIAL = 3
+# Of one run of the reference in fp64 with noise; measured, see expect().
+SECONDS_PER_OP, SECONDS_PER_FLOP = 3e-4, 4e-10
+PLAN_SECONDS = 24
+# Steps of scaling to take back when the smallest sizes make no judge.
+BACK_MAX, BACK_FLOPS = 10, 1_000_000_000
 WRITTEN = "written"
 NOTES_MAX = 64
 
@@ -77,9 +87,13 @@ class Variant:
         maker.sizes.apply(sizes)
         self.loaded = maker.source.load()
         self.scalars, self.not_passed = self.loaded.scalars()
-        self.model_seed = COMPAT_SEED if maker.compat else derive(maker.seed, "model", label)
+        shared = maker.shrinking.cost is not None and (
+            maker.shrinking.cost.parameter_bytes() > MODEL_BYTES_SHARED)
+        self.model_seed = COMPAT_SEED if maker.compat else derive(
+            maker.seed, "model", "" if shared else label)
         self.init_json = self.encode_init()
         self.states = {}
+        self.others = {}  # modules with other parameters
         self.draws = None
         self.written = WRITTEN
         self.names = None
@@ -94,18 +108,44 @@ class Variant:
 
     def state(self, integral):
         if integral not in self.states:
-            self.maker.sizes.apply(self.sizes)
-            model = self.loaded.build(self.model_seed)
-            if values.switch_off_dropout(model):
-                self.maker.dropout_off = True
-                self.maker.note("dropout is switched off: it has no single right answer")
-            if not self.maker.as_built:
-                values.randomise(model, derive(self.model_seed, "parameters"), integral)
-            self.states[integral] = truth.State(model)
+            self.states[integral] = truth.State(self.build(self.model_seed, integral))
         return self.states[integral]
+
+    def build(self, seed, integral):
+        self.maker.sizes.apply(self.sizes)
+        model = self.loaded.build(seed)
+        if values.switch_off_dropout(model):
+            self.maker.dropout_off = True
+            self.maker.note("dropout is switched off: it has no single right answer")
+        if not self.maker.as_built:
+            values.randomise(model, derive(seed, "parameters"), integral)
+        return model
+
+    def other_results(self, class_name, inputs, seed, integral):
+        """What forward() returns for other inputs of the same kind, and with other parameters:
+        two lists of results, None where there is no such thing."""
+        mode = truth.Half() if self.maker.half else None
+        state = self.state(integral)
+
+        def run(model, values_in):
+            try:
+                once = truth.Pass(self.maker.source, model, truth.copies(values_in), mode,
+                                  seed)
+            except BadFile:
+                return None
+            return [t for _, t in once.results]
+        others, _ = self.inputs(class_name, derive(seed, "other"))
+        first = run(state.model, others)
+        if not state.parameters:
+            return first, None
+        if integral not in self.others:
+            self.others[integral] = self.build(derive(self.model_seed, "other"), integral)
+        return first, run(self.others[integral], inputs)
 
     def inputs(self, class_name, seed):
         """(inputs, whether the class changes any)."""
+        if self.draws is None and class_name != WRITTEN:
+            self.inputs(WRITTEN, seed)  # shows what is drawn
         self.maker.sizes.apply(self.sizes)
         mode = values.Values(None if class_name == WRITTEN else class_name, seed, self.draws)
         with torch.no_grad(), mode:
@@ -147,6 +187,7 @@ class Maker:
         self.inputs_arena, self.truth_arena = arenas
         self.source = loader.Source(request["source"], request["name"], stage)
         self.compat = bool(request.get("compat_kernelbench"))
+        self.alternatives = bool(request.get("alternatives"))
         self.as_built = self.compat or bool(request.get("as_built"))
         self.half = re.search(r"\bhalf\b|float16|bfloat16", request["source"]) is not None
         self.notes = []
@@ -156,7 +197,9 @@ class Maker:
         self.dropout_off = False
         self.nominal_run = None
         self.nominal_truth = None
-        self.sizes = shapes.Sizes(self.source)
+        self.sizes = scaling.Sizes(self.source)
+        self.noise_runs = truth.NOISE_RUNS
+        self.base_class = WRITTEN  # of the first trial at every shape
 
     def note(self, text):
         if len(self.notes) < NOTES_MAX and text not in self.notes:
@@ -168,10 +211,11 @@ class Maker:
         plan = (NOMINAL_PLAN if self.request["nominal_only"]
                 else QUICK_PLAN if quick else full_plan())
         self.first_trial(quick)
+        self.shape_variants = shapes.Variants(self.sizes, self.nominal)
         if self.compat:
             self.add_compat()
         else:
-            for label, classes in plan[1:]:
+            for label, classes in self.affordable(plan[1:]):
                 self.add(label, classes)
         return self.document()
 
@@ -182,52 +226,117 @@ class Maker:
 
     def choose_nominal(self, quick):
         budget = (QUICK_BYTES, QUICK_FLOPS) if quick else (FULL_BYTES, FULL_FLOPS)
+        audit = self.compat and self.alternatives
         if self.request["nominal_only"]:
             budget = (HARD_BYTES, 1 << 62)
-        self.nominal, changed, cost = shapes.shrink(self.sizes, *budget)
-        if changed and self.request["nominal_only"]:
+        elif audit:
+            budget = (AUDIT_BYTES, AUDIT_FLOPS)
+        self.shrinking = scaling.shrink(self.sizes, *budget, keep_reductions=audit)
+        cost = self.shrinking.cost
+        if len(self.shrinking.history) > 1 and self.request["nominal_only"]:
             raise BadFile(f"the nominal sizes need more than {HARD_BYTES >> 20} MiB; they cannot "
                           "be run here as they are", "exhausted")
         if cost is not None and cost.bytes > HARD_BYTES:
             raise BadFile(f"the inputs, parameters and results need {cost.bytes >> 20} MiB, limit "
                           f"{HARD_BYTES >> 20}, and no size of the file can be made smaller; "
                           "assign sizes at module level", "exhausted")
-        if changed:
-            self.note_scaled()
+        self.set_nominal(self.shrinking.values)
 
-    def note_scaled(self):
-        parts = [f"{s.name} {s.nominal} to {self.nominal[s.name]}" for s in self.sizes.slots
+    def set_nominal(self, values):
+        self.nominal = dict(values)
+        self.sizes.settle(self.nominal)
+        parts = [("constructor default " if s.kind == "default" else "")
+                 + f"{s.name} {s.nominal} to {self.nominal[s.name]}" for s in self.sizes.slots
                  if self.nominal[s.name] != s.nominal]
         self.notes = [n for n in self.notes if not n.startswith("nominal sizes scaled")]
-        self.note("nominal sizes scaled: " + ", ".join(parts))
+        if parts:
+            self.note("nominal sizes scaled: " + ", ".join(parts))
 
     def first_trial(self, quick):
         """The nominal shape as written; it must work. Sizes shrink further when running it shows
-        that it costs too much."""
+        that it costs too much, and grow again where so small ones cannot judge anybody."""
         flops_max = QUICK_FLOPS if quick else FULL_FLOPS
-        seed = compat_seeds()[0] if self.compat else None
+        made = self.first_that_works()
         for _ in range(12):
-            variant = Variant(self, "nominal", self.nominal)
-            self.variants["nominal"] = variant
-            made = self.attempt(variant, WRITTEN, must=True, seed=seed)
             run = made[0].run
-            if run.flops <= flops_max or self.request["nominal_only"]:
+            cost = self.shrinking.cost
+            known = cost is not None and cost.flops is not None
+            if known or self.request["nominal_only"] or run.flops <= flops_max:
                 break
-            largest = max(self.sizes.slots, key=lambda s: self.nominal[s.name], default=None)
+            largest = max((s for s in self.sizes.slots if s.of_input and s.kind != "factor"),
+                          key=lambda s: self.nominal[s.name], default=None)
             if largest is None or self.nominal[largest.name] <= 8:
                 break
             smaller = dict(self.nominal)
-            smaller[largest.name] = shapes.halve(smaller[largest.name])
+            smaller[largest.name] = scaling.halve(smaller[largest.name])
             try:
-                self.attempt(Variant(self, "nominal", smaller), WRITTEN, must=True)
+                variant = Variant(self, "nominal", smaller)
+                made = self.attempt_first(variant)
             except BadFile:
                 break
-            self.nominal = smaller
-            self.note_scaled()
+            self.variants["nominal"] = variant
+            self.set_nominal(smaller)
+        variant = self.variants["nominal"]
         self.nominal_run = made[0].run
         self.nominal_truth = made[0]
         variant.first = made
-        self.store(variant, WRITTEN, made)
+        self.store(variant, self.base_class, made)
+
+    def attempt_first(self, variant):
+        seed = compat_seeds()[0] if self.compat else None
+        return self.attempt(variant, self.base_class, must=True, seed=seed)
+
+    def first_that_works(self):
+        worst = None
+        tries = 0
+        for values in itertools.chain([self.nominal], self.shrinking.earlier()):
+            values = {s.name: values.get(s.name, s.nominal) for s in self.sizes.slots}
+            cost = self.sizes.measure(values)
+            if tries > 0 and (cost is None or cost.bytes > HARD_BYTES
+                              or (cost.flops or 0) > BACK_FLOPS):
+                continue
+            tries += 1
+            self.expect(cost)
+            self.set_nominal(values)
+            self.variants["nominal"] = Variant(self, "nominal", self.nominal)
+            try:
+                return self.attempt_first(self.variants["nominal"])
+            except BadFile as error:
+                worst = worst or error
+            if tries == BACK_MAX:
+                break
+        if "cannot judge" not in str(worst):
+            raise worst
+        self.base_class = "rows"
+        try:
+            made = self.attempt_first(self.variants["nominal"])
+        except BadFile:
+            raise worst from None
+        if made is None:
+            raise worst
+        self.note(f"inputs as written cannot judge a kernel ({worst}); rows that differ from each "
+                  "other stand in for them")
+        return made
+
+    def expect(self, cost):
+        """How many noise runs are worth their time. Not by the clock: trials must not depend on
+        how busy the machine is."""
+        ops_count = min(cost.ops, 1 << 16) if cost is not None else 0
+        flops = cost.flops if cost is not None and cost.flops else 0
+        self.pass_seconds = ops_count * SECONDS_PER_OP + min(flops, 1e12) * SECONDS_PER_FLOP
+        self.noise_runs = 8 if self.pass_seconds < 0.1 else 4 if self.pass_seconds < 0.4 else 2
+
+    def affordable(self, plan):
+        """What a costly reference leaves out of its plan."""
+        each = self.pass_seconds * (2 + self.noise_runs)
+        count = max(0, int(PLAN_SECONDS / each) - 1) if each > 0 else len(plan)
+        if count >= len(plan):
+            return plan
+        first = [t for t in plan if t[1] == [WRITTEN] and t[0] in ("odd", "one")]
+        rest = [t for t in plan if t not in first]
+        kept = (first[:1] + rest[:1] + first[1:] + rest[1:])[:count]
+        self.note(f"the reference is costly: {len(kept) + 1} of {len(plan) + 1} trials are made")
+        return kept
 
     def variant(self, label):
         """None when no sizes of this label work."""
@@ -239,10 +348,10 @@ class Maker:
             self.variants[label] = base
             return base
         reason = "no size of the file shows in its inputs"
-        for sizes in self.sizes.candidates(label, self.nominal):
+        for sizes in self.shape_variants.candidates(label):
             try:
                 variant = Variant(self, label, sizes)
-                variant.first = self.attempt(variant, WRITTEN)
+                variant.first = self.attempt(variant, self.base_class)
             except (BadFile, truth.Rejected) as error:
                 reason = str(error)
                 continue
@@ -256,11 +365,11 @@ class Maker:
         if variant is None:
             return
         reason = None
-        for name in classes:
+        for name in [self.base_class if c == WRITTEN else c for c in classes]:
             if name == variant.written and len(classes) == 1 and label not in VIEWS:
                 return  # there already
             try:
-                if name == WRITTEN and label not in VIEWS:
+                if name == self.base_class and label not in VIEWS:
                     made = variant.first
                 else:
                     made = self.attempt(variant, name, view=label if label in VIEWS else None)
@@ -294,7 +403,7 @@ class Maker:
             options = {
                 "special": class_name == "special", "small": class_name == "denormal",
                 "zero_one": zero_one, "half": self.half,
-                "plain": self.compat,
+                "plain": self.compat, "integral": integral, "noise_runs": self.noise_runs,
                 "coherent": view == "expanded" or class_name == "constant",
                 "scalars": len(variant.scalars),
                 "buffers_at": len(inputs) + len(state.parameters),
@@ -319,7 +428,10 @@ class Maker:
         arguments += [self.pack(t) for _, t in state.parameters + state.buffers]
         arguments += [self.pack(v) for _, v in variant.scalars]
         outputs = []
-        for o in result.outputs:
+        others = ([], [])
+        if self.alternatives and not result.inputs_mutated:
+            others = variant.other_results(class_name, inputs, seed, result.integral)
+        for i, o in enumerate(result.outputs):
             outputs.append({
                 "name": o["name"], "dtype": loader.DTYPES[o["dtype"]],
                 "shape": list(o["y64"].shape), "argument": o["argument"], "k": o["k"],
@@ -327,6 +439,8 @@ class Maker:
                 "at": self.truth_arena.add(o["y64"]),
                 "e32_at": self.truth_arena.add(o["e32"].double()),
                 "s_at": self.truth_arena.add(o["terms_rms"].double()),
+                "other_inputs_at": self.add_other(o, others[0], i),
+                "other_parameters_at": self.add_other(o, others[1], i),
             })
         self.trials.append({
             "shape_label": label or variant.label, "shape_text": self.shape_text(variant, inputs),
@@ -334,6 +448,16 @@ class Maker:
             "seed": str(seed), "model_seed": str(variant.model_seed),
             "init_json": variant.init_json, "arguments": arguments, "outputs": outputs,
         })
+
+    def add_other(self, output, results, index):
+        """Its place, or -1."""
+        if not results or output["argument"] >= 0 or output["y64"].numel() == 0:
+            return -1
+        other = results[index]
+        if other.shape != output["y64"].shape:
+            return -1
+        floats = output["dtype"] in loader.FLOATS
+        return self.truth_arena.add(other.double() if floats else other.to(torch.int64))
 
     def shape_text(self, variant, inputs):
         parts = []
@@ -374,6 +498,9 @@ class Maker:
         for name in variant.not_passed:
             self.note(f"constructor argument {name} is neither a number nor a list of integers and "
                       "is not passed")
+        if run.draws:
+            self.note("forward() draws random numbers: the same ones after "
+                      "torch.manual_seed(seed of the trial)")
         for name, _, _ in state.extras:
             self.note(f"tensor attribute {name} is passed like a buffer")
         task = {
@@ -384,7 +511,8 @@ class Maker:
             "outputs": outputs,
         }
         return {"version": 1, "task": task, "trials": self.trials, "notes": self.notes,
-                "inputs_mutated": self.inputs_mutated, "dropout_off": self.dropout_off}
+                "inputs_mutated": self.inputs_mutated, "dropout_off": self.dropout_off,
+                "forward_draws": run.draws}
 
     @staticmethod
     def declare(name, origin, value):

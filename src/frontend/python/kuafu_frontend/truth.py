@@ -23,7 +23,7 @@ from .precision import Half, Run64
 NOISE_RUNS = 8
 # How many of the noise's own deviations a candidate may be off: a plan has thousands of values, and
 # a correct kernel must not fail at any of them.
-NOISE_ROOM = 5
+NOISE_ROOM = {8: 5, 4: 6, 2: 8}
 ROW_SHORT = 8  # rows so short are judged together with the others
 ERROR_MAX = {torch.float64: 1e-6, torch.float32: 1e-3, torch.float16: 0.05, torch.bfloat16: 0.1}
 NOISE_MAX = 1e-2
@@ -90,7 +90,7 @@ def same(a, b):
     return bool(equal.all())
 
 
-def _copies(values, dtype=None):
+def copies(values, dtype=None):
     out = []
     for value in values:
         if isinstance(value, torch.Tensor):
@@ -104,11 +104,12 @@ def _copies(values, dtype=None):
 class Pass:
     """One forward pass: results, buffers afterwards, inputs afterwards."""
 
-    def __init__(self, source, model, inputs, mode):
+    def __init__(self, source, model, inputs, mode, seed=0):
         buffers = _buffers_of(model)
         saved = [b.clone() for b in buffers]
 
         def run():
+            torch.manual_seed(seed)
             with torch.no_grad():
                 if mode is None:
                     return model(*inputs)
@@ -134,23 +135,25 @@ class Truth:
         self.outputs = []
         self.run = None
         self.exact = False
+        self.integral = False  # computed with parameters that are integers
         self.inputs_mutated = False
         self.worst = 0.0
 
 
 def compute(source, state, inputs, seed, options):
-    """options: special (non-finite values are wanted), zero_one, half, coherent (equal terms),
-    scalars (how many), buffers_at (index of the first buffer in the argument list), plain (the
-    results in their own precision are the truth and every trial is admitted)."""
-    narrow = _copies(inputs)
+    """options: special (non-finite values are wanted), small (so are underflows), zero_one, half,
+    coherent (equal terms), scalars (how many), buffers_at (index of the first buffer in the
+    argument list), plain (the results in their own precision are the truth and every trial is
+    admitted), integral (so are the parameters), noise_runs."""
+    narrow = copies(inputs)
     half = options["half"] or state.half or any(
         isinstance(v, torch.Tensor) and v.dtype in loader.HALVES for v in inputs)
-    first = Pass(source, state.model, narrow, Half() if half else None)
+    first = Pass(source, state.model, narrow, Half() if half else None, seed)
     wide_model = state.make_wide()
     previous = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
-        wide = _copies(inputs, torch.float64)
+        wide = copies(inputs, torch.float64)
         run = Run64()
         for value in wide:
             run.argument(value)
@@ -160,16 +163,20 @@ def compute(source, state, inputs, seed, options):
             run.argument(value)
         for _ in range(options["scalars"]):
             run.argument(None)
-        exact = Pass(source, wide_model, wide, run)
+        exact = Pass(source, wide_model, wide, run, seed)
         truth = Truth()
         truth.run = run
+        truth.integral = options["integral"]
         truth.inputs_mutated = any(
             isinstance(a, torch.Tensor) and not same(a, b) for a, b in zip(inputs, narrow))
         pairs = _pair(first, exact, state, options["buffers_at"])
         noisy = []
-        for i in range(0 if options["plain"] else NOISE_RUNS):
+        if not options["plain"]:
+            for name, narrow_y, y64, argument, _ in pairs:
+                _admit(options, name, narrow_y, y64)
+        for i in range(0 if options["plain"] else options["noise_runs"]):
             mode = Run64(noise_seed=seed + 1 + i, watch=False)
-            once = Pass(source, wide_model, _copies(inputs, torch.float64), mode)
+            once = Pass(source, wide_model, copies(inputs, torch.float64), mode, seed)
             noisy.append(_pair(first, once, state, options["buffers_at"]))
     finally:
         torch.set_default_dtype(previous)
@@ -231,21 +238,14 @@ def _rows(tensor):
     return tensor.reshape(-1, last) if tensor.numel() else tensor.reshape(0, 1)
 
 
-def _judge(truth, options, output, noisy, k):
-    name, narrow, y64, argument = output
-    entry = {"name": name, "dtype": narrow.dtype, "argument": argument, "k": k,
-             "e32": torch.zeros(0), "terms_rms": torch.zeros(0)}
-    truth.outputs.append(entry)
+def _admit(options, name, narrow, y64):
+    """What can be said against a trial before its noise is known."""
     if narrow.dtype not in loader.FLOATS:
-        entry["y64"] = narrow.to(torch.int64)
         exact = y64.to(torch.int64) if y64.dtype not in loader.FLOATS else None
-        if exact is None or not same(exact, entry["y64"]):
+        if exact is None or not same(exact, narrow.to(torch.int64)):
             raise Rejected("integer results depend on rounding")
-        if any(not same(n.to(torch.int64), exact) for n in noisy):
-            raise Rejected("near ties: integer results depend on the order of summation")
         return
     y64 = y64.double()
-    entry["y64"] = y64
     if y64.numel() == 0:
         return
     finite = torch.isfinite(y64)
@@ -257,9 +257,43 @@ def _judge(truth, options, output, noisy, k):
                             (wide == y64) | (torch.isnan(wide) & torch.isnan(y64)))
         if not bool(agree.all()):
             raise Rejected("infinities and NaN come out differently in fp32 and fp64")
-    error = torch.where(finite, (narrow.double() - y64).abs(), torch.zeros_like(y64))
+    error = _finite_error(narrow, y64, finite)
     if not bool(torch.isfinite(error).all()):
         raise Rejected("the reference overflows in its own precision")
+    largest = float(y64[finite].abs().max()) if bool(finite.any()) else 0.0
+    if 0 < largest < SMALLEST_NORMAL and not options["small"]:
+        raise Rejected(f"all results underflow: the largest is {largest:.1e}")
+    rms, worst = _rms(y64, finite), float(error.max())
+    if worst > ERROR_MAX[narrow.dtype] * rms and worst > 1e-30:
+        raise Rejected(f"the reference's own error is {worst:.1e} at results of {rms:.1e}")
+
+
+def _finite_error(narrow, y64, finite):
+    return torch.where(finite, (narrow.double() - y64).abs(), torch.zeros_like(y64))
+
+
+def _rms(y64, finite):
+    return math.sqrt(float((torch.where(finite, y64, torch.zeros_like(y64)) ** 2).sum())
+                     / max(int(finite.sum()), 1))
+
+
+def _judge(truth, options, output, noisy, k):
+    """The entry of an output that has been admitted."""
+    name, narrow, y64, argument = output
+    entry = {"name": name, "dtype": narrow.dtype, "argument": argument, "k": k,
+             "e32": torch.zeros(0), "terms_rms": torch.zeros(0)}
+    truth.outputs.append(entry)
+    if narrow.dtype not in loader.FLOATS:
+        entry["y64"] = narrow.to(torch.int64)
+        if any(not same(n.to(torch.int64), entry["y64"]) for n in noisy):
+            raise Rejected("near ties: integer results depend on the order of summation")
+        return
+    y64 = y64.double()
+    entry["y64"] = y64
+    if y64.numel() == 0:
+        return
+    finite = torch.isfinite(y64)
+    error = _finite_error(narrow, y64, finite)
     entry["e32"] = _rows(error).amax(1)
     deviation = torch.zeros_like(y64)
     for other in noisy:
@@ -270,20 +304,13 @@ def _judge(truth, options, output, noisy, k):
     level = torch.maximum(row.amax(1), 2 * (row * row).mean(1).sqrt())
     if row.shape[1] < ROW_SHORT and row.shape[0] >= ROW_SHORT:
         level = torch.maximum(level, level.median())
-    entry["terms_rms"] = level * NOISE_ROOM / (ops.U32 * k)
+    entry["terms_rms"] = level * NOISE_ROOM[len(noisy)] / (ops.U32 * k)
     if options["coherent"]:
         # Equal terms round alike: the errors of a serial sum add up, at worst to u K |y| / 2,
         # instead of cancelling like those of the noise above.
         size = _rows(torch.where(finite, y64, torch.zeros_like(y64)).abs()).amax(1)
         entry["terms_rms"] = torch.maximum(entry["terms_rms"], size / 2)
-    rms = math.sqrt(float((torch.where(finite, y64, torch.zeros_like(y64)) ** 2).sum())
-                    / max(int(finite.sum()), 1))
-    largest = float(y64[finite].abs().max()) if bool(finite.any()) else 0.0
-    if 0 < largest < SMALLEST_NORMAL and not options["small"]:
-        raise Rejected(f"all results underflow: the largest is {largest:.1e}")
-    worst = float(error.max())
+    rms, worst = _rms(y64, finite), float(error.max())
     truth.worst = max(truth.worst, worst / rms if rms > 0 else 0.0)
-    if worst > ERROR_MAX[narrow.dtype] * rms and worst > 1e-30:
-        raise Rejected(f"the reference's own error is {worst:.1e} at results of {rms:.1e}")
     if narrow.dtype == torch.float32 and float(level.max()) > NOISE_MAX * rms and rms > 1e-30:
         raise Rejected("the result depends on the order of summation too much")

@@ -18,6 +18,8 @@ class is decided afterwards (see truth.admit).
   constant          all elements equal: ties, zero variance
   zero_one          zeros and ones: sums are exact, ties are frequent
   special           normal with infinities and NaN
+  rows              rows that differ from each other: where a reference takes statistics over rows
+                    that are averages of many numbers, those as written differ by rounding only
   edges             integers at the ends of their range
 """
 
@@ -157,6 +159,9 @@ class Values(TorchDispatchMode):
             return torch.randint(0, 2, out.shape, generator=self.generator)
         if name == "special":
             return self.special(out)
+        if name == "rows":
+            means = torch.randn([out.shape[0]] + [1] * (out.dim() - 1), generator=self.generator)
+            return self.normal(out) + 2 * means
         return None
 
     def special(self, out):

@@ -46,7 +46,7 @@ def arena_bytes(arena):
 def results(maker, inputs, state, name, trial):
     """The variant's results, in the order of the trial's outputs."""
     mode = reorder.Reorder(name)
-    once = truth.Pass(maker.source, state.model, truth._copies(inputs), mode)
+    once = truth.Pass(maker.source, state.model, truth.copies(inputs), mode)
     parts = []
     values = list(once.results)
     for output in trial["outputs"]:

@@ -146,6 +146,30 @@ class Plans(unittest.TestCase):
                                 "self.n = nn.RMSNorm(n)", "", "[]"))
         self.assertGreaterEqual(len(document["trials"]), 5)
 
+    def test_einops_of_machines_without_it(self):
+        from kuafu_frontend.einops_shim import EinopsError, einsum, rearrange, reduce, repeat
+        x = torch.arange(144.0).reshape(2, 6, 4, 3)
+        same = [
+            (rearrange(x, "b (c l) ... -> b c l ...", l=3), x.reshape(2, 2, 3, 4, 3)),
+            (rearrange(x, "b (c l) h p -> b h (l c) p", c=2),
+             x.reshape(2, 2, 3, 4, 3).permute(0, 3, 2, 1, 4).reshape(2, 4, 6, 3)),
+            (rearrange(x, "... w -> w ..."), x.permute(3, 0, 1, 2)),
+            (rearrange(x, "b ... w -> b (...) w"), x.reshape(2, 24, 3)),
+            (rearrange([x[0], x[1]], "b c h w -> (b c) h w"), x.reshape(12, 4, 3)),
+            (reduce(x, "b c h w -> b c", "mean"), x.mean((2, 3))),
+            (reduce(x, "b (c k) h w -> b c 1 w", "max", k=2),
+             x.reshape(2, 3, 2, 4, 3).amax((2, 3)).unsqueeze(2)),
+            (repeat(x[0, 0], "h w -> h (w k) r", k=2, r=5),
+             x[0, 0][:, :, None].expand(4, 3, 2).reshape(4, 6)[..., None].expand(4, 6, 5)),
+            (einsum(x[0, 0], x[0, 1], "time a, time other -> a other"), x[0, 0].t() @ x[0, 1]),
+        ]
+        for i, (got, expected) in enumerate(same):
+            self.assertTrue(torch.equal(got, expected), i)
+        for pattern in ("b c -> b", "b c h w", "b (c l) h w -> b c l h w", "b b h w -> b h w",
+                        "b (c h w -> b c h w", "b c h w -> b c h w d", "b c h (w 2) -> b c h w"):
+            with self.assertRaises(EinopsError):
+                rearrange(x, pattern)
+
     def test_recurrent_model_and_nested_outputs(self):
         document, _ = make(text("self.l(x)", "[torch.randn(2, steps, 6)]", "steps = 5\n",
                                 "self.l = nn.LSTM(6, 4, batch_first=True)"))
@@ -180,6 +204,78 @@ class Plans(unittest.TestCase):
                          [("aten.mm.default", 30), ("aten._softmax.default", 20)])
         self.assertEqual(trace[1]["inputs"], trace[0]["results"])
         self.assertEqual(document["trials"][0]["outputs"][0]["k"], 30)
+
+
+class Scaling(unittest.TestCase):
+    """Sizes far beyond the budget become small ones that the file accepts."""
+
+    def shapes(self, source, label="nominal", argument=0):
+        document, _ = make(source)
+        self.notes = document["notes"]
+        return trial(document, label)["arguments"][argument]["shape"]
+
+    def test_groups_divide_channels_at_every_shape(self):
+        source = text("self.n(self.c(x))", "[torch.rand(batch, channels, h, w)]",
+                      "batch, channels, groups = 128, 64, 8\nh = w = 256\n",
+                      "self.c = nn.Conv2d(c, c, 3); self.n = nn.GroupNorm(g, c)", ", c, g",
+                      "[channels, groups]")
+        document, _ = make(source)
+        labels = {t["shape_label"] for t in document["trials"]}
+        self.assertLessEqual({"nominal", "odd", "prime", "tile"}, labels)
+        shape = trial(document, "nominal")["arguments"][0]["shape"]
+        self.assertLess(numpy.prod(shape), 1 << 18)
+        self.assertEqual(shape[2], shape[3])
+
+    def test_literals_next_to_names_are_scaled(self):
+        shape = self.shapes(text("x.sum((2, 3))", "[torch.rand(batch, 3, 2048, 2048)]",
+                                 "batch = 64\n"))
+        self.assertLess(numpy.prod(shape), 1 << 20)
+
+    def test_kernel_stays_smaller_than_its_image(self):
+        shape = self.shapes(text("self.c(x)", "[torch.rand(b, c, h, w)]",
+                                 "b, c, h, w = 16, 32, 512, 512\n",
+                                 "self.c = nn.Conv2d(c, 64, (9, 25), dilation=2)", ", c", "[c]"))
+        self.assertGreaterEqual(shape[3], 49)
+
+    def test_equal_sizes_that_must_stay_equal_shrink_together(self):
+        shape = self.shapes(text("x * rest[0]", "[torch.rand(batch, *size), torch.rand(batch)]",
+                                 "batch = 32768\nsize = (32768,)\n"))
+        self.assertEqual(shape[0], shape[1])
+
+    def test_patches_divide_their_image(self):
+        init = "assert size % patch == 0; self.c = nn.Conv2d(3, d, patch, patch)"
+        document, _ = make(text("self.c(x)", "[torch.rand(2, 3, size, size)]",
+                                "size, patch, d = 224, 16, 512\n", init, ", size, patch, d",
+                                "[size, patch, d]"))
+        for t in document["trials"]:
+            self.assertEqual(t["arguments"][0]["shape"][3] % 16, 0)
+
+    def test_defaults_of_the_constructor_are_passed_when_nothing_else_helps(self):
+        source = text("x @ self.w", "[torch.rand(4, 4096)]", "",
+                      "self.w = nn.Parameter(torch.rand(4096, width))", ", width=8192", "[]")
+        document, _ = make(source)
+        first = trial(document, "nominal")
+        self.assertIn("width", first["init_json"])
+        self.assertLess(first["arguments"][1]["shape"][1], 8192)
+        self.assertTrue([n for n in document["notes"] if "constructor default width" in n])
+
+    def test_long_recurrences_are_not_unrolled_to_find_their_cost(self):
+        shape = self.shapes(text("self.l(x)[0]", "[torch.rand(10, steps, 64)]", "steps = 4096\n",
+                                 "self.l = nn.LSTM(64, 64, 6, batch_first=True)"))
+        self.assertLess(shape[1], 256)
+
+    def test_rows_that_hardly_differ_are_replaced(self):
+        forward = "(lambda m: (m - m.mean()) / m.std())((x + 1000).mean((1, 2, 3)))"
+        document, _ = make(text(forward, "[torch.rand(batch, 8, 224, 224)]", "batch = 8\n"))
+        self.assertEqual(document["trials"][0]["value_class"], "rows")
+        self.assertTrue([n for n in document["notes"] if "cannot judge" in n])
+
+    def test_a_state_that_forward_draws_is_drawn_alike_every_time(self):
+        forward = "x + torch.randn(x.shape) + torch.rand_like(x)"
+        document, _ = make(text(forward, "[torch.rand(batch, 8)]", "batch = 8\n"))
+        self.assertTrue(document["forward_draws"])
+        with self.assertRaises(BadFile):
+            make(text("F.dropout(x)", "[torch.rand(batch, 8)]", "batch = 8\n"))
 
 
 class InitJson(unittest.TestCase):
