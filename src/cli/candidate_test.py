@@ -193,6 +193,10 @@ class Extension(unittest.TestCase):
             "endless": (RIGHT.replace("if (i < n)", "while (true) if (i < n)"), "timeout"),
             "host_loop": (RIGHT.replace("x = x.contiguous();", "x = x.contiguous(); for (;;) "
                                         "asm volatile(\"\");"), "timeout"),
+            "all_memory": (forward("y = torch.empty(1 << 38, device='cpu')\n"
+                                   "return ext.scale(x, self.scale)"), "runtime_error"),
+            "all_device_memory": (forward("y = torch.empty(1 << 30, device='cuda')\n"
+                                          "return ext.scale(x, self.scale)"), "runtime_error"),
             "exits": (RIGHT.replace("x = x.contiguous();", "x = x.contiguous(); exit(0);"),
                       "runtime_error"),
             "segfault": (RIGHT.replace("x = x.contiguous();",

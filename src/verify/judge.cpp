@@ -54,12 +54,14 @@ class Judging {
     }
     if (!plan_.compat_kernelbench) good = LookAtLegality(run) && good;
     if (run.status == TrialRun::Status::kMismatch) {
-      Fail(Class::kFormatError, "the entry function does not fit the reference: " + run.error,
+      Fail(Class::kFormatError,
+           (plan_.extension ? "" : "the entry function does not fit the reference: ") + run.error,
            &run);
       return false;
     }
     if (run.status == TrialRun::Status::kThrew) {
-      Fail(Class::kRuntimeError, "the entry function threw: " + run.error, &run);
+      Fail(Class::kRuntimeError, (plan_.extension ? "" : "the entry function threw: ") + run.error,
+           &run);
       return false;
     }
     if (!run.inputs_modified.empty() && !plan_.compat_kernelbench) {

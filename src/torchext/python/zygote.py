@@ -7,6 +7,7 @@ The child speaks to the parent over its channel; when it has ended, {"signal"} o
 {"deadline": true}, is written to the pipe. Closing the pipe's other end kills the child. The first
 frame is {"ready": true, "torch"} or {"ready": false, "error"}."""
 
+import ctypes
 import gc
 import json
 import os
@@ -22,7 +23,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from kuafu_candidate import native  # noqa: E402
 
 CONTROL_FD = 3
-THREADS_MAX = 64
+THREADS_MAX = 512
+MEMORY_BYTES_MAX = 8 << 30  # of a child, beyond what it has from here; the device's are in it
+_PR_SET_PDEATHSIG = 1
 
 
 def run_child(request, channel):
@@ -35,9 +38,14 @@ def run_child(request, channel):
         for standard in (0, 1, 2):
             os.dup2(null, standard)
         os.close(null)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        seconds = request["timeout_ms"] // 1000 + 2
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        with open("/proc/self/statm", encoding="ascii") as file:
+            mapped = int(file.read().split()[0]) * resource.getpagesize()
+        for kind, most in ((resource.RLIMIT_CORE, 0),
+                           (resource.RLIMIT_CPU, request["timeout_ms"] // 1000 + 2),
+                           (resource.RLIMIT_AS, mapped + MEMORY_BYTES_MAX),
+                           (resource.RLIMIT_NPROC, THREADS_MAX)):
+            resource.setrlimit(kind, (most, most))
         from kuafu_candidate import child
         child.run(request)
         code = 0
