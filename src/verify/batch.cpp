@@ -13,8 +13,8 @@ namespace {
 constexpr size_t kTargetsMax = 8;
 
 Result<BatchItem> ParseItem(std::string_view line, const Request& defaults) {
-  static constexpr std::string_view kKeys[] = {"id",   "reference", "kernel", "target",
-                                               "plan", "sanitize",  "seed",   "timeout_s"};
+  static constexpr std::string_view kKeys[] = {
+      "id", "reference", "kernel", "target", "plan", "sanitize", "seed", "timeout_s", "policy"};
   KUAFU_TRY(const Json json, ParseJson(line));
   KUAFU_TRY_STATUS(JsonOnlyKeys(json, kKeys));
   BatchItem item;
@@ -36,6 +36,9 @@ Result<BatchItem> ParseItem(std::string_view line, const Request& defaults) {
   if (JsonFind(json, "seed") != nullptr) {
     KUAFU_TRY(const int64_t seed, JsonInt(json, "seed"));
     item.request.seed = static_cast<uint64_t>(seed);
+  }
+  if (JsonFind(json, "policy") != nullptr) {
+    KUAFU_TRY(item.request.policy, JsonString(json, "policy"));
   }
   if (JsonFind(json, "timeout_s") != nullptr) {
     KUAFU_TRY(const int64_t seconds, JsonInt(json, "timeout_s"));

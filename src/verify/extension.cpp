@@ -10,6 +10,8 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/memfd.h"
+#include "verify/legality.h"
+#include "verify/policy.h"
 
 namespace kuafu::verify {
 namespace {
@@ -166,6 +168,8 @@ class Conversation {
     return TakeAnswer(message, frame);
   }
 
+  // The rules that the text of a unit breaks.
+  void CheckUnit(const UnitPlaces& unit, const Policy& policy);
   Status Compile(const Json& job);
   Status TakeLegality(const Json& findings);
   Status SendTrials(bool as_built);
@@ -190,6 +194,17 @@ class Conversation {
   double waited_ms_ = 0;
   bool done_ = false, sent_ = false, sent_as_built_ = false;
 };
+
+void Conversation::CheckUnit(const UnitPlaces& unit, const Policy& policy) {
+  for (const LegalityFinding& f : CheckSource(unit.source, policy)) {
+    run_.rejected = run_.rejected || f.reject;
+    run_.legality.push_back({.code = f.code,
+                             .cls = std::string(verdict::ClassName(f.cls)),
+                             .severity = f.reject ? "reject" : "warn",
+                             .message = f.message,
+                             .line = LineInFile({unit}, unit.file, f.line)});
+  }
+}
 
 Status Conversation::Compile(const Json& json) {
   ExtensionJob job;
@@ -221,6 +236,14 @@ Status Conversation::Compile(const Json& json) {
     job.units.push_back(std::move(unit));
   }
   run_.units.insert(run_.units.end(), places.begin(), places.end());
+  if (!plan_.policy.empty()) {
+    KUAFU_TRY(const Policy* policy, PolicyNamed(plan_.policy));
+    for (const UnitPlaces& unit : places) CheckUnit(unit, *policy);
+    if (run_.rejected) {
+      done_ = true;
+      return OkStatus();
+    }
+  }
   if (run_.compile_ms > kCompileMsMax)
     return Garbage("its extensions took longer than " + std::to_string(kCompileMsMax / 1000) +
                    " s to compile");

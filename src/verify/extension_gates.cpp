@@ -78,6 +78,7 @@ Result<Verdict> VerifyExtension(const ExtensionServices& services, const Request
   if (!manifest.ok()) return Reject(std::move(v), Class::kFormatError, manifest.error().message);
   v.seed = request.seed != 0 ? request.seed : drawn_seed;
   const bool legality = !request.compat_kernelbench;
+  const bool judged = legality && request.policy != "off";
   const std::string file = os::BaseName(request.kernel_path);
   TrialQuery query{.reference_path = request.reference_path,
                    .plan = request.plan,
@@ -95,11 +96,11 @@ Result<Verdict> VerifyExtension(const ExtensionServices& services, const Request
               .only_trial = request.only_trial,
               .timeout_ms = TimeoutMs(request),
               .extension = true,
-              .legality = legality,
+              .legality = judged,
               .compat_kernelbench = request.compat_kernelbench},
       .source = source.value(),
       .musa = IsMusa(source.value()),
-      .policy = legality ? request.policy : ""};
+      .policy = judged ? request.policy : ""};
   if (request.compat_kernelbench) {
     KUAFU_TRY(plan.reference, os::ReadFile(request.reference_path, kSourceBytesMax));
   }
@@ -155,10 +156,10 @@ Result<Verdict> VerifyExtension(const ExtensionServices& services, const Request
     return Reject(std::move(v), chosen.cls, chosen.summary);
   }
   Set(v, Gate::kLegality,
-      !legality                ? GateStatus::kSkipped
+      !judged                  ? GateStatus::kSkipped
       : chosen.legality_failed ? GateStatus::kFailed
                                : GateStatus::kPassed,
-      !legality                ? "not part of this protocol"
+      !judged                  ? "not part of this protocol"
       : chosen.legality_failed ? chosen.reason
                                : "policy " + request.policy + ": no rule was broken");
   v.notes.insert(v.notes.end(), set->notes.begin(), set->notes.end());

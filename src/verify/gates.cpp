@@ -5,6 +5,8 @@
 
 #include "base/rng.h"
 #include "base/text.h"
+#include "verify/feedback.h"
+#include "verify/reward.h"
 
 namespace kuafu::verify {
 
@@ -167,6 +169,19 @@ void FillResult(Verdict& v, const Judgement& chosen, const Request& request,
   if (!chosen.printf_output.empty())
     v.notes.push_back("the kernel printed: " + EscapeForMessage(chosen.printf_output));
   v.reproducer = Reproducer(request, v.seed, chosen.failing_trial);
+  FeedbackFacts facts{.trials_right = chosen.trials_right,
+                      .sanitized = request.sanitize && !request.compat_kernelbench};
+  if (chosen.runs > 0) {
+    facts.launches = static_cast<double>(chosen.launches) / chosen.runs;
+    facts.lane_instructions = static_cast<double>(chosen.lane_instructions) / chosen.runs;
+  }
+  if (chosen.smallest_failing_trial >= 0) {
+    const frontend::Trial& trial = set.trials[static_cast<size_t>(chosen.smallest_failing_trial)];
+    facts.shapes = trial.shape_text;
+    facts.own_values = trial.value_class == set.trials.front().value_class;
+  }
+  v.reward = RewardOf(v, {.trials_right = facts.trials_right});
+  v.feedback = FeedbackOf(v, facts);
 }
 
 }  // namespace kuafu::verify

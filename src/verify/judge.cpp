@@ -32,7 +32,12 @@ class Judging {
       case verdict::Gate::kLegality: judgement_.legality_failed = true; break;
       default: judgement_.sanitize_failed = true; break;
     }
+    if (judgement_.cls == cls && run != nullptr &&
+        (judgement_.smallest_failing_trial < 0 ||
+         InputElements(run->trial) < InputElements(judgement_.smallest_failing_trial)))
+      judgement_.smallest_failing_trial = run->trial;
     if (judgement_.cls != Class::kPass && judgement_.cls <= cls) return;
+    judgement_.smallest_failing_trial = run == nullptr ? -1 : run->trial;
     judgement_.cls = cls;
     judgement_.summary = std::move(summary);
     judgement_.failing_trial = run == nullptr ? -1 : run->trial;
@@ -82,6 +87,17 @@ class Judging {
   int WrongTrials() const { return static_cast<int>(wrong_trials_.size()); }
 
  private:
+  int64_t InputElements(int trial) const {
+    int64_t elements = 0;
+    for (const frontend::ArgumentValue& a : set_.trials[static_cast<size_t>(trial)].arguments) {
+      if (a.kind != frontend::ArgumentValue::Kind::kTensor) continue;
+      int64_t count = 1;
+      for (const int64_t size : a.shape) count *= size;
+      elements += count;
+    }
+    return elements;
+  }
+
   static std::string Summary(const verdict::Finding& f) {
     std::string text = f.message;
     if (f.line > 0) text += ", line " + std::to_string(f.line);

@@ -17,6 +17,7 @@ struct Judgement {
   verdict::Class cls = verdict::Class::kPass;
   std::string summary;                     // one sentence; empty when passed
   std::vector<verdict::Finding> findings;  // one per defect, causes first
+  int smallest_failing_trial = -1;         // of the class: the one with the smallest inputs
   int failing_trial = -1;                  // of the class; -1 = none or not tied to one
   uint64_t failing_order_seed = 0;
   verdict::NumericError error;  // of the failing trial, or the worst of the passing ones

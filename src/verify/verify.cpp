@@ -15,8 +15,12 @@
 #include "verify/candidate.h"
 #include "verify/compile_pool.h"
 #include "verify/extension_gates.h"
+#include "verify/feedback.h"
 #include "verify/gates.h"
 #include "verify/judge.h"
+#include "verify/legality.h"
+#include "verify/policy.h"
+#include "verify/reward.h"
 #include "verify/runner.h"
 #include "verify/trial_store.h"
 
@@ -159,6 +163,10 @@ Result<Verdict> Verifier::Verify(const Request& request) {
   v.plan = PlanName(request.plan);
   v.reproducer = Reproducer(request, request.seed, -1);
   const auto finish = [&](Verdict done) {
+    if (done.feedback.empty()) {  // nothing ran
+      done.reward = RewardOf(done, {});
+      done.feedback = FeedbackOf(done, {});
+    }
     done.total_ms = static_cast<double>(os::SystemClock().NowNs() - begin) / os::kNsPerMs;
     return done;
   };
@@ -186,6 +194,15 @@ Result<Verdict> Verifier::Verify(const Request& request) {
     return finish(Reject(std::move(v), Class::kFormatError, manifest.error().message));
   Set(v, Gate::kParse, GateStatus::kPassed,
       std::to_string(SplitLines(source.value()).size()) + " lines of " + (musa ? "MUSA" : "CUDA"));
+
+  if (request.policy == "off" || request.compat_kernelbench) {
+    Set(v, Gate::kLegality, GateStatus::kSkipped, "switched off");
+  } else {
+    KUAFU_TRY(const Policy* policy, PolicyNamed(request.policy));
+    if (ApplyLegality(CheckSource(source.value(), *policy), *policy,
+                      os::BaseName(request.kernel_path), v))
+      return finish(std::move(v));
+  }
 
   const uint32_t arch = ArchOf(*request.targets.front().profile, musa);
   const CompileJob job{std::move(source).value(), os::BaseName(request.kernel_path), musa, arch};

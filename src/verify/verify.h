@@ -43,6 +43,7 @@ struct Request {
   // frontend::TrialRequest::compat_kernelbench, task::AllClose at 1e-4, no sanitizer, no legality.
   bool compat_kernelbench = false;
   // What a candidate in extension form may do: default, strict, lenient, or the path of a file.
+  // "off" judges no legality, for tests of the isolation.
   std::string policy = "default";
   int timeout_s = 0;  // for all trials together; 0 = 10 for the quick plan, 120 for the full one
 };
