@@ -191,8 +191,9 @@ class Extension(unittest.TestCase):
                          "input_modified"),
             "out_of_bounds": (RIGHT.replace("if (i < n) y[i]", "if (i <= n) y[i]"), "oob"),
             "endless": (RIGHT.replace("if (i < n)", "while (true) if (i < n)"), "timeout"),
-            "host_loop": (RIGHT.replace("x = x.contiguous();", "x = x.contiguous(); for (;;) "
-                                        "asm volatile(\"\");"), "timeout"),
+            "host_loop": (RIGHT.replace("x = x.contiguous();", "x = x.contiguous(); "
+                                        "volatile int spin = 0; for (;;) spin = spin + 1;"),
+                          "timeout"),
             "all_memory": (forward("y = torch.empty(1 << 38, device='cpu')\n"
                                    "return ext.scale(x, self.scale)"), "runtime_error"),
             "all_device_memory": (forward("y = torch.empty(1 << 30, device='cuda')\n"

@@ -139,8 +139,6 @@ class Judging {
                   (line > 0 ? ", line " + std::to_string(line) : ""));
     }
     if (run.status != TrialRun::Status::kOk || !good) return good;
-    if (run.launches == 0)
-      illegal(Class::kIllegalFallback, "no_launch", "forward() launched no kernel");
     for (size_t i = 0; i < run.origins.size() && good; ++i) {
       const TrialRun::Origin& origin = run.origins[i];
       const auto from = [&](std::string_view source) {
@@ -163,6 +161,8 @@ class Judging {
                 output + " does not depend on anything that came in");
       }
     }
+    if (good && run.launches == 0)
+      illegal(Class::kIllegalFallback, "no_launch", "forward() launched no kernel");
     return good;
   }
 
