@@ -148,9 +148,9 @@ template <class F> F wrap_pybind_function_no_gil(F f) { return f; }
 #else
 #define KUAFU_PYBIND11_MODULE(name, m)                                                                     \
   static void kuafu_define_module(::pybind11::module_&);                                                   \
-  extern "C" void kuafu_extension(KuafuModule* module) {                                                   \
-    ::pybind11::module_ m(module);                                                                         \
-    kuafu_define_module(m);                                                                                \
+  extern "C" void kuafu_extension(KuafuModule* kuafu_module_) {                                            \
+    ::pybind11::module_ kuafu_bound_(kuafu_module_);                                                       \
+    kuafu_define_module(kuafu_bound_);                                                                     \
   }                                                                                                        \
   static void kuafu_define_module([[maybe_unused]] ::pybind11::module_& m)
 #endif

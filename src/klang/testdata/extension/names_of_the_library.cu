@@ -39,4 +39,4 @@ torch::Tensor g(torch::Tensor x, int rows) {
   if (!none.defined()) none = torch::zeros(shape, x.options());
   return torch::empty(at::IntArrayRef(shape), x.options());
 }
-PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("g", &g, "doc"); m.def("forward", &forward); m.def("softmax", &::softmax); }
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) { module.def("g", &g, "doc"); module.def("forward", &forward); module.def("softmax", &::softmax); }
