@@ -8,8 +8,9 @@ source = """
 
 // A warp for each row: a scan of 32 elements at a time, with a carry.
 __global__ void masked_cumsum_kernel(const float* x, const bool* mask, float* y, int rows, int length) {
-    const int row = blockIdx.x * blockDim.y + threadIdx.y;
-    if (row >= rows) return;
+    // No lane returns before the shuffles: a warp may be wider than the 32 lanes of a row.
+    const int wanted = blockIdx.x * blockDim.y + threadIdx.y;
+    const int row = min(wanted, rows - 1);
     const int lane = threadIdx.x;
     float carry = 0.0f;
     for (int begin = 0; begin < length; begin += 32) {
@@ -22,7 +23,7 @@ __global__ void masked_cumsum_kernel(const float* x, const bool* mask, float* y,
             if (lane >= offset) v += other;
         }
         v += carry;
-        if (i < length) y[at] = v;
+        if (i < length && wanted < rows) y[at] = v;
         carry = __shfl_sync(0xffffffff, v, 31, 32);
     }
 }

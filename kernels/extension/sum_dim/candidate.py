@@ -10,15 +10,16 @@ source = """
 // One warp for each output: `outer` x `inner` outputs, `length` terms each, `inner` apart.
 __global__ void sum_kernel(const float* x, float* out, int length, int inner, int outputs) {
     const int lane = threadIdx.x % 32;
-    const int output = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
-    if (output >= outputs) return;
+    // No lane returns before the shuffles: a warp may be wider than 32 lanes.
+    const int wanted = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int output = wanted < outputs ? wanted : outputs - 1;
     const float* start = x + (int64_t)(output / inner) * length * inner + output % inner;
     float sum = 0.0f;
     for (int i = lane; i < length; i += 32) sum += start[(int64_t)i * inner];
     for (int offset = 16; offset > 0; offset /= 2) {
         sum += __shfl_down_sync(0xffffffffu, sum, offset, 32);
     }
-    if (lane == 0) out[output] = sum;
+    if (lane == 0 && wanted < outputs) out[output] = sum;
 }
 
 torch::Tensor sum_dim(torch::Tensor x, int64_t dim) {
