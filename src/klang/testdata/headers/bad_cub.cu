@@ -1,3 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library that is not there.
+// A part of the library that is not there.
 #include <cub/cub.cuh>
+__global__ void k(int* x) {
+  using Sort = cub::BlockRadixSort<int, 128, 4>;
+  __shared__ typename Sort::TempStorage temp;
+}
