@@ -68,6 +68,19 @@ struct BenchVerifyOptions {
 };
 ExitStatus BenchVerify(const BenchVerifyOptions& options);
 
+// `kuafu bench kernelbench`: the tasks of a checkout of KernelBench, and candidates for them.
+struct KernelBenchOptions {
+  std::string root;  // of the checkout
+  std::string levels = "1,2,3";
+  std::string candidates;  // folder of level_L_problem_P_sample_S_kernel.py; empty = tasks only
+  std::string target = "sim:h100";
+  std::string output;  // folder of results; empty = kernelbench
+  std::string compat;  // "kernelbench": its own protocol instead of ours
+  int jobs = 2;
+  uint64_t seed = 0;  // of inputs; 0 = fixed for the tasks, drawn for candidates
+};
+ExitStatus BenchKernelBench(const KernelBenchOptions& options);
+
 // A program of this installation, beside the running one.
 Result<std::string> SiblingProgram(const char* name);
 

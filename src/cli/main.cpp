@@ -86,6 +86,27 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1000));
   bench_verify_verb->add_flag("--json", bench.json, "print the result as JSON");
 
+  kuafu::cli::KernelBenchOptions kernelbench;
+  CLI::App* kernelbench_verb = bench_verb->add_subcommand(
+      "kernelbench",
+      "load, audit and judge the tasks of a KernelBench checkout; goes on where it "
+      "was stopped");
+  kernelbench_verb->add_option("--root", kernelbench.root, "folder of the checkout")->required();
+  kernelbench_verb->add_option("--levels", kernelbench.levels, "comma-separated, of 1 to 4");
+  kernelbench_verb->add_option("--candidates", kernelbench.candidates,
+                               "folder with level_L_problem_P_sample_S_kernel.py");
+  kernelbench_verb->add_option("--target", kernelbench.target, "simulated devices");
+  kernelbench_verb->add_option("-o,--output", kernelbench.output,
+                               "folder for tasks.jsonl, verdicts.jsonl and summary.md; default "
+                               "kernelbench");
+  kernelbench_verb
+      ->add_option("--compat", kernelbench.compat,
+                   "kernelbench: judge by that benchmark's own protocol, for comparison")
+      ->check(CLI::IsMember({"kernelbench"}));
+  kernelbench_verb->add_option("--jobs", kernelbench.jobs, "tasks or candidates at a time")
+      ->check(CLI::Range(1, 256));
+  kernelbench_verb->add_option("--seed", kernelbench.seed, "of inputs; 0 = drawn");
+
   bool doctor_json = false;
   CLI::App* doctor_verb =
       app.add_subcommand("doctor", "print machine, compilers, packages and devices");
@@ -117,6 +138,7 @@ int main(int argc, char** argv) {
     }
     return kuafu::cli::Demo(demo);
   }
+  if (kernelbench_verb->parsed()) return kuafu::cli::BenchKernelBench(kernelbench);
   if (bench_verify_verb->parsed()) return kuafu::cli::BenchVerify(bench);
   return kuafu::cli::Doctor(doctor_json);
 }
