@@ -122,7 +122,7 @@ ExitStatus BenchVerify(const BenchVerifyOptions& options) {
       options.form == "extension" ? ExtensionCorpus() : NativeCorpus();
   const int threads = options.threads > 0 ? options.threads : os::CpuCount();
   Result<std::unique_ptr<verify::Verifier>> verifier =
-      items.ok() ? StartVerifier(threads, true, /*keep_compiled=*/false)
+      items.ok() ? StartVerifier({.compile_workers = threads, .keep_compiled = false})
                  : Result<std::unique_ptr<verify::Verifier>>(items.error());
   if (!verifier.ok()) {
     std::fprintf(stderr, "kuafu: %s\n", verifier.error().ToString().c_str());

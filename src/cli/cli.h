@@ -81,6 +81,19 @@ struct KernelBenchOptions {
 };
 ExitStatus BenchKernelBench(const KernelBenchOptions& options);
 
+// `kuafu verify-server`: the verifier as an HTTP service, until SIGTERM or SIGINT.
+struct VerifyServerOptions {
+  std::string listen = "127.0.0.1:8077";
+  int jobs = 0;             // candidates that run at a time; 0 = one for each CPU
+  int compile_workers = 0;  // 0 = one for each CPU
+  int64_t queue = 256;      // jobs that may wait
+  std::string api_key_file;
+  std::string store;     // folder of the journal; empty = a restart forgets
+  int64_t drain_s = 60;  // that running jobs get after a signal
+  bool cache = true;
+};
+ExitStatus VerifyServer(const VerifyServerOptions& options);
+
 // A program of this installation, beside the running one.
 Result<std::string> SiblingProgram(const char* name);
 

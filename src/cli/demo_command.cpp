@@ -84,7 +84,7 @@ ExitStatus Demo(const DemoOptions& options) {
     verify.json = options.json;
     return Verify(verify);
   }
-  Result<std::unique_ptr<verify::Verifier>> verifier = StartVerifier(1, true);
+  Result<std::unique_ptr<verify::Verifier>> verifier = StartVerifier({});
   if (!verifier.ok()) {
     std::fprintf(stderr, "kuafu: %s\n", verifier.error().ToString().c_str());
     return StatusOf(verifier.error());

@@ -149,7 +149,7 @@ Status JudgeStage(const KernelBenchOptions& options, const Plan& plan, Lines& li
   std::vector<verify::BatchItem> left = plan.candidates;
   std::erase_if(left, [&](const verify::BatchItem& item) { return finished.contains(item.id); });
   if (left.empty()) return OkStatus();
-  KUAFU_TRY(auto verifier, StartVerifier(options.jobs, true));
+  KUAFU_TRY(auto verifier, StartVerifier({.compile_workers = options.jobs}));
   trace::Progress progress("candidates", static_cast<int64_t>(plan.candidates.size()));
   auto done = static_cast<int64_t>(plan.candidates.size() - left.size());
   verify::RunBatch(

@@ -66,6 +66,28 @@ int main(int argc, char** argv) {
   verify_verb->add_option("--threads", verify.threads, "candidates at a time; 0 = one for each CPU")
       ->check(CLI::Range(0, 256));
 
+  kuafu::cli::VerifyServerOptions server;
+  CLI::App* server_verb = app.add_subcommand(
+      "verify-server", "judge candidates that arrive over HTTP; for trainers and agents");
+  server_verb->add_option("--listen", server.listen, "address and port; port 0 = one that is free");
+  server_verb->add_option("--jobs", server.jobs, "candidates that run at a time; 0 = one a CPU")
+      ->check(CLI::Range(0, 256));
+  server_verb
+      ->add_option("--compile-workers", server.compile_workers,
+                   "candidates that are compiled at a time; 0 = one a CPU")
+      ->check(CLI::Range(0, 256));
+  server_verb->add_option("--queue", server.queue, "jobs that may wait; more are refused with 429")
+      ->check(CLI::Range(1, 1'000'000));
+  server_verb->add_option("--api-key-file", server.api_key_file,
+                          "keys, one a line; needed unless only this machine can connect");
+  server_verb->add_option("--store", server.store,
+                          "folder for a journal, so that a restart forgets nothing");
+  server_verb
+      ->add_option("--drain-s", server.drain_s, "seconds that running jobs get after SIGTERM")
+      ->check(CLI::Range(0, 3600));
+  bool server_no_cache = false;
+  server_verb->add_flag("--no-cache", server_no_cache, "run references even if they ran before");
+
   kuafu::cli::DemoOptions demo;
   CLI::App* demo_verb = app.add_subcommand(
       "demo", "verify the bundled examples, right and defective, or the files given");
@@ -130,6 +152,10 @@ int main(int argc, char** argv) {
     verify.sanitize = !verify_no_sanitize;
     verify.cache = !verify_no_cache;
     return kuafu::cli::Verify(verify);
+  }
+  if (server_verb->parsed()) {
+    server.cache = !server_no_cache;
+    return kuafu::cli::VerifyServer(server);
   }
   if (demo_verb->parsed()) {
     if (demo.reference.empty() != demo.kernel.empty()) {

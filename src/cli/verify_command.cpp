@@ -15,9 +15,6 @@
 namespace kuafu::cli {
 namespace {
 
-constexpr const char* kDefaultCuda = "sim:h100";
-constexpr const char* kDefaultMusa = "sim:mtt-s4000";
-
 volatile std::sig_atomic_t g_interrupted = 0;
 
 void OnInterrupt(int) { g_interrupted = 1; }
@@ -69,7 +66,8 @@ ExitStatus VerifyBatch(const VerifyOptions& options) {
   Result<std::vector<verify::BatchItem>> items = ItemsToDo(options);
   if (!items.ok()) return Complain(items.error());
   const int threads = options.threads > 0 ? options.threads : os::CpuCount();
-  Result<std::unique_ptr<verify::Verifier>> verifier = StartVerifier(threads, options.cache);
+  Result<std::unique_ptr<verify::Verifier>> verifier =
+      StartVerifier({.compile_workers = threads, .cache = options.cache});
   if (!verifier.ok()) return Complain(verifier.error());
   std::signal(SIGINT, OnInterrupt);
   std::signal(SIGTERM, OnInterrupt);
@@ -108,15 +106,15 @@ Result<std::string> SiblingProgram(const char* name) {
   return path;
 }
 
-Result<std::unique_ptr<verify::Verifier>> StartVerifier(int compile_workers, bool cache,
-                                                        bool keep_compiled) {
+Result<std::unique_ptr<verify::Verifier>> StartVerifier(const VerifierOptions& wanted) {
   verify::Options options;
-  if (!keep_compiled) options.compiled_kept = 0;
+  if (!wanted.keep_compiled) options.compiled_kept = 0;
   KUAFU_TRY(options.compiler, SiblingProgram("kuafu-compiler"));
   KUAFU_TRY(options.runner, SiblingProgram("kuafu-runner"));
   KUAFU_TRY(options.torch_library, SiblingProgram("libkuafu_torch.so"));
-  options.compile_workers = compile_workers;
-  if (cache) {
+  options.compile_workers = wanted.compile_workers;
+  options.runs_max = wanted.runs_max;
+  if (wanted.cache) {
     // Without a place for a cache everything works, only slower.
     if (Result<std::string> dir = os::CacheDir(); dir.ok())
       options.cache_dir = os::JoinPath(dir.value(), "trials");
@@ -129,7 +127,8 @@ Result<verify::Request> RequestFrom(const VerifyOptions& options) {
   request.reference_path = options.reference;
   request.kernel_path = options.kernel;
   std::string target = options.target;
-  if (target.empty()) target = EndsWith(options.kernel, ".mu") ? kDefaultMusa : kDefaultCuda;
+  if (target.empty())
+    target = EndsWith(options.kernel, ".mu") ? kDefaultMusaTarget : kDefaultCudaTarget;
   KUAFU_TRY(request.targets, verify::ParseTargets(target));
   KUAFU_TRY(request.plan, verify::ParsePlan(options.plan));
   request.sanitize = options.sanitize;
@@ -145,7 +144,7 @@ ExitStatus Verify(const VerifyOptions& options) {
   if (!options.batch.empty()) return VerifyBatch(options);
   Result<verify::Request> request = RequestFrom(options);
   if (!request.ok()) return Complain(request.error());
-  Result<std::unique_ptr<verify::Verifier>> verifier = StartVerifier(1, options.cache);
+  Result<std::unique_ptr<verify::Verifier>> verifier = StartVerifier({.cache = options.cache});
   if (!verifier.ok()) return Complain(verifier.error());
   Result<verdict::Verdict> verdict = verifier.value()->Verify(request.value());
   if (!verdict.ok()) return Complain(verdict.error());

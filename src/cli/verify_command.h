@@ -9,9 +9,17 @@
 
 namespace kuafu::cli {
 
-// The verifier over the programs beside this one. `cache` keeps trial sets between runs.
-Result<std::unique_ptr<verify::Verifier>> StartVerifier(int compile_workers, bool cache,
-                                                        bool keep_compiled = true);
+inline constexpr const char* kDefaultCudaTarget = "sim:h100";
+inline constexpr const char* kDefaultMusaTarget = "sim:mtt-s4000";
+
+struct VerifierOptions {
+  int compile_workers = 1;
+  int runs_max = 0;           // as in verify::Options
+  bool cache = true;          // keeps trial sets between runs
+  bool keep_compiled = true;  // for candidates that come again
+};
+// The verifier over the programs beside this one.
+Result<std::unique_ptr<verify::Verifier>> StartVerifier(const VerifierOptions& wanted);
 
 Result<verify::Request> RequestFrom(const VerifyOptions& options);
 

@@ -135,6 +135,7 @@ class Conversation {
     if (const auto code = JsonInt(json.value(), "exit_code"); code.ok())
       status.exit_code = static_cast<int>(code.value());
     result.end_text = status.ToString();
+    result.killed = status.signal == kSigKill;
     if (JsonFind(json.value(), "deadline") != nullptr || status.signal == kSigXcpu)
       result.end = RunResult::End::kTimeout;
     return OkStatus();
@@ -184,7 +185,7 @@ class Conversation {
     return std::pair{std::move(result), static_cast<double>(spent) / os::kNsPerMs};
   }
 
-  static constexpr int kSigXcpu = 24;
+  static constexpr int kSigXcpu = 24, kSigKill = 9;
   const ExtensionPlan& plan_;
   CompilePool& compilers_;
   const TrialSource& trials_;

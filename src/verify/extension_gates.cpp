@@ -81,6 +81,7 @@ Result<Verdict> VerifyExtension(const ExtensionServices& services, const Request
   const bool judged = legality && request.policy != "off";
   const std::string file = os::BaseName(request.kernel_path);
   TrialQuery query{.reference_path = request.reference_path,
+                   .reference_text = request.reference_text,
                    .plan = request.plan,
                    .seed = v.seed,
                    .nominal_only = manifest.value().fixed_shapes,
@@ -102,7 +103,10 @@ Result<Verdict> VerifyExtension(const ExtensionServices& services, const Request
       .musa = IsMusa(source.value()),
       .policy = judged ? request.policy : ""};
   if (request.compat_kernelbench) {
-    KUAFU_TRY(plan.reference, os::ReadFile(request.reference_path, kSourceBytesMax));
+    plan.reference = request.reference_text;
+    if (!plan.reference.has_value()) {
+      KUAFU_TRY(plan.reference, os::ReadFile(request.reference_path, kSourceBytesMax));
+    }
   }
   const TrialSource trials = [&](bool as_built) {
     TrialQuery wanted = query;
@@ -116,6 +120,10 @@ Result<Verdict> VerifyExtension(const ExtensionServices& services, const Request
     plan.run.target = target;
     plan.run.warp_width = width;
     KUAFU_TRY(ExtensionRun run, services.host.Run(plan, services.compilers, trials));
+    // As for the native form: what may have come from outside is tried once more.
+    if (run.result.killed) {
+      KUAFU_TRY(run, services.host.Run(plan, services.compilers, trials));
+    }
     v.compile_ms += run.compile_ms;
     v.run_ms += run.ms;
     Judgement judgement;

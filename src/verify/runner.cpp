@@ -3,6 +3,7 @@
 #include "verify/runner.h"
 
 #include <algorithm>
+#include <csignal>
 
 #include "os/channel.h"
 #include "os/clock.h"
@@ -281,6 +282,7 @@ Result<RunResult> RunTrials(const RunPlan& plan, const Compiled& compiled,
   if (!done && result.end == RunResult::End::kDone) result.end = RunResult::End::kDied;
   if (result.end == RunResult::End::kDied) {
     result.end_text = status.ok() ? status.value().ToString() : "it closed its channel to us";
+    result.killed = status.ok() && status.value().signal == SIGKILL;
     if (status.ok() && status.value().exit_code == 127)
       return Error{Code::kUnavailable,
                    "starting " + plan.runner + ": " + process.captured_stderr()};

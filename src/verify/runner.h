@@ -66,6 +66,7 @@ struct RunResult {
   std::vector<TrialRun> runs;  // in the order in which they happened
   enum class End : uint8_t { kDone, kDied, kTimeout, kGarbage } end = End::kDone;
   std::string end_text;  // how it died, or what was wrong with its answer
+  bool killed = false;   // of kDied: by SIGKILL, which may have come from outside
   double ms = 0;         // measured
 };
 

@@ -20,44 +20,21 @@
 #include "base/result.h"
 #include "os/clock.h"
 #include "verdict/verdict.h"
+#include "verify/job.h"
 
 namespace kuafu::verify {
 
-inline constexpr size_t kJobIdCharsMax = 128;
-inline constexpr int64_t kJobSecondsMax = 600;
 inline constexpr size_t kExpiredIdsMax = 100'000;
-
-// What is asked for; the fields of a request to POST /v1/verify.
-struct JobSpec {
-  std::string id;  // of the client; empty = one is made
-  std::string reference, candidate;
-  std::string form = "cuda";    // cuda, musa or extension
-  std::string target;           // comma-separated; empty = one that fits the form
-  std::string plan = "quick";   // quick or full
-  std::string policy;           // of legality; empty = the default one
-  bool sanitize = true;
-  uint64_t seed = 0;
-  int timeout_s = 0;  // 0 = the plan's own
-};
-// invalid_input names the field. Unknown fields other than "wait" are refused.
-Result<JobSpec> ParseJob(const Json& json);
-Json ToJson(const JobSpec& spec);
-
-enum class JobState : uint8_t { kQueued, kRunning, kDone, kCancelled };
-
-struct JobView {
-  std::string id;
-  JobState state = JobState::kQueued;
-  Json result;  // of kDone: {"verdict": {...}} or {"error": {"code", "message"}}
-  int attempts = 0;
-  int64_t place = 0;  // in the queue, from 1; 0 = not queued
-};
-// {"job", "status", "attempts", "verdict" | "error"}.
-Json ToJson(const JobView& view);
 
 struct Submitted {
   std::string id;
   bool known = false;  // it was there before, with the same content
+};
+
+struct SubmittedBatch {
+  std::string id;
+  bool known = false;
+  std::vector<std::string> jobs;
 };
 
 struct BatchView {
@@ -66,9 +43,9 @@ struct BatchView {
   std::vector<std::string> gone;  // ids whose answers have expired
 };
 
-// Why a service says no: 503 and 429 differ for a client.
 struct ServiceCounts {
   int64_t queued = 0, running = 0, kept = 0;
+  int64_t retry_after_s = 1;  // for whoever is refused
   bool draining = false;
 };
 
@@ -100,11 +77,6 @@ class Service {
   // exhausted: the queue is full; unavailable: draining; already_exists: the id stands for other
   // content.
   Result<Submitted> Submit(JobSpec spec);
-  struct SubmittedBatch {
-    std::string id;
-    bool known = false;
-    std::vector<std::string> jobs;
-  };
   // All of them or none. `id` empty = one is made.
   Result<SubmittedBatch> SubmitBatch(std::string id, std::vector<JobSpec> specs);
 
@@ -123,6 +95,8 @@ class Service {
   // No new jobs. Those that run are finished; those that are queued stay in the journal, if there
   // is one, and are answered with `unavailable`.
   void BeginDrain();
+  // Answers everybody who waits with the error; for when draining takes too long.
+  void EndWaits(const Error& error);
   // True when nothing runs any more.
   bool Drained() const;
 

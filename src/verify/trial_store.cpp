@@ -25,7 +25,9 @@ Result<std::unique_ptr<TrialStore>> TrialStore::Start(const std::string& cache_d
 }
 
 Result<std::shared_ptr<const frontend::TrialSet>> TrialStore::Get(const TrialQuery& query) {
-  Result<std::string> source = os::ReadFile(query.reference_path, kSourceBytesMax);
+  Result<std::string> source = query.reference_text.has_value()
+                                   ? Result<std::string>(*query.reference_text)
+                                   : os::ReadFile(query.reference_path, kSourceBytesMax);
   if (!source.ok()) return std::move(source).error().WithContext("reading the reference");
   const Key key{Hasher().Add(query.reference_path).Add(source.value()).Hex(),
                 query.plan,

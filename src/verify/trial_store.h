@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <tuple>
 
@@ -16,6 +17,7 @@ namespace kuafu::verify {
 
 struct TrialQuery {
   std::string reference_path;
+  std::optional<std::string> reference_text;  // instead of the file; the path is its name then
   frontend::Plan plan = frontend::Plan::kQuick;
   uint64_t seed = 0;
   // As in frontend::TrialRequest.

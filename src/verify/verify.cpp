@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <semaphore>
 
 #include "base/hash.h"
 #include "base/rng.h"
@@ -32,6 +33,16 @@ using verdict::Gate;
 using verdict::GateStatus;
 using verdict::Verdict;
 
+constexpr int kRunsMax = 4096;
+
+Result<std::string> CandidateText(const Request& request) {
+  if (!request.kernel_text.has_value()) return os::ReadFile(request.kernel_path, kSourceBytesMax);
+  const auto bytes = static_cast<int64_t>(request.kernel_text->size());
+  if (bytes <= kSourceBytesMax) return *request.kernel_text;
+  return Error{Code::kExhausted, "the candidate has " + FormatBytes(bytes) + ", limit " +
+                                     FormatBytes(kSourceBytesMax)};
+}
+
 }  // namespace
 
 struct Verifier::Impl {
@@ -50,6 +61,10 @@ struct Verifier::Impl {
     }
     return extensions.get();
   }
+  std::counting_semaphore<kRunsMax> run_slots;
+
+  explicit Impl(const Options& o)
+      : options(o), run_slots(o.runs_max > 0 ? std::min<int>(o.runs_max, kRunsMax) : kRunsMax) {}
 
   // One seed for this verifier, so that candidates of one reference share its trials. Drawn after
   // the first compilation: nothing that is compiled can know it.
@@ -60,6 +75,18 @@ struct Verifier::Impl {
     const uint64_t fresh =
         (Hash64(std::to_string(clock.NowNs()) + "/" + std::to_string(clock.WallNs())) >> 16) | 1;
     return seed.compare_exchange_strong(drawn, fresh) ? fresh : drawn;
+  }
+
+  // In one of the slots for running.
+  Result<RunResult> RunOnce(const RunPlan& plan, const Compiled& compiled,
+                            const std::vector<Binding>& bindings, const frontend::TrialSet& set) {
+    run_slots.acquire();
+    Result<RunResult> result = RunTrials(plan, compiled, bindings, set);
+    // A machine without memory or an administrator does that to anybody; a candidate that does it
+    // to itself does it again.
+    if (result.ok() && result.value().killed) result = RunTrials(plan, compiled, bindings, set);
+    run_slots.release();
+    return result;
   }
 
   Result<Judgement> RunAt(const Request& request, const device::Target& target, uint32_t width,
@@ -74,7 +101,7 @@ struct Verifier::Impl {
     plan.order_seeds = OrderSeeds(request, run_seed);
     plan.only_trial = request.only_trial;
     plan.timeout_ms = TimeoutMs(request);
-    KUAFU_TRY(const RunResult result, RunTrials(plan, compiled, bindings, set));
+    KUAFU_TRY(const RunResult result, RunOnce(plan, compiled, bindings, set));
     v.run_ms += result.ms;
     Judgement judgement = Judge(result, plan, set);
     NoteRun(v, judgement, plan);
@@ -91,6 +118,7 @@ Result<Verdict> Verifier::Impl::Run(const Request& request, Verdict v, const Com
   v.seed = request.seed != 0 ? request.seed : DrawnSeed();
   KUAFU_TRY(const std::shared_ptr<const frontend::TrialSet> set,
             trials->Get({.reference_path = request.reference_path,
+                         .reference_text = request.reference_text,
                          .plan = request.plan,
                          .seed = v.seed,
                          .nominal_only = manifest.fixed_shapes}));
@@ -132,8 +160,7 @@ Verifier::Verifier(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Verifier::~Verifier() = default;
 
 Result<std::unique_ptr<Verifier>> Verifier::Start(const Options& options) {
-  auto impl = std::make_unique<Impl>();
-  impl->options = options;
+  auto impl = std::make_unique<Impl>(options);
   // The helper first: importing PyTorch takes longest, and it goes on while sources compile.
   KUAFU_TRY(impl->trials, TrialStore::Start(options.cache_dir));
   KUAFU_TRY(impl->compilers,
@@ -151,11 +178,11 @@ Result<Verdict> Verifier::Verify(const Request& request) {
                                           "(a PyTorch extension)"};
   }
   if (request.targets.empty()) return Error{Code::kInvalidInput, "verifying: no target given"};
-  if (!os::FileExists(request.reference_path)) {
+  if (!request.reference_text.has_value() && !os::FileExists(request.reference_path)) {
     return Error{Code::kInvalidInput,
                  "verifying against '" + request.reference_path + "': there is no such file"};
   }
-  Result<std::string> text = os::ReadFile(request.kernel_path, kSourceBytesMax);
+  Result<std::string> text = CandidateText(request);
   Verdict v;
   v.task = os::BaseName(os::DirName(request.reference_path)) + "/" +
            os::BaseName(request.reference_path);
@@ -180,8 +207,10 @@ Result<Verdict> Verifier::Verify(const Request& request) {
     v.form = "extension";
     KUAFU_TRY(ExtensionHost * host, impl_->Extensions());
     const Verdict before = v;
+    impl_->run_slots.acquire();
     Result<Verdict> done = VerifyExtension({*host, *impl_->compilers, *impl_->trials}, request,
                                            std::move(v), text.value(), impl_->DrawnSeed());
+    impl_->run_slots.release();
     if (!done.ok() && done.error().code == Code::kUnavailable)
       return finish(Reject(before, Class::kInfra, done.error().message));
     if (!done.ok()) return std::move(done).error();

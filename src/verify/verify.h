@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,13 +28,16 @@ struct Options {
   // Path of libkuafu_torch.so, for candidates in extension form.
   std::string torch_library;
   int compile_workers = 1;
+  int runs_max = 0;           // candidates that run at a time, while others compile; 0 = no limit
   size_t compiled_kept = 64;  // results of compilations, for candidates that come again; 0 = none
   std::string cache_dir;      // of trial sets; empty = none
 };
 
 struct Request {
-  std::string reference_path;           // a PyTorch file
-  std::string kernel_path;              // ends in .cu, .mu or .py: that is its form
+  std::string reference_path;  // a PyTorch file
+  std::string kernel_path;     // ends in .cu, .mu or .py: that is its form
+  // Given instead of the files; the paths are then names, for messages and records.
+  std::optional<std::string> reference_text, kernel_text;
   std::vector<device::Target> targets;  // the first one decides; the others are the portable gate
   frontend::Plan plan = frontend::Plan::kQuick;
   bool sanitize = true;
