@@ -5,7 +5,7 @@ import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 ext = load_inline(name="ext", cpp_sources="torch::Tensor run(torch::Tensor x);",
-                  cuda_sources=open("/root/solutions/swish.cu").read(), functions=["run"])
+                  cuda_sources=open("/opt/solutions/swish.cu").read(), functions=["run"])
 
 
 class ModelNew(nn.Module):
