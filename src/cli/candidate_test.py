@@ -91,7 +91,7 @@ class Extension(unittest.TestCase):
     def tearDownClass(cls):
         cls.folder.cleanup()
 
-    def judge(self, candidates, *options, reference=REFERENCE):
+    def judge(self, candidates, *options, reference=REFERENCE, target="sim:h100"):
         """Verdicts by name, of one process, so that a candidate that breaks it is noticed."""
         folder = tempfile.mkdtemp(dir=self.folder.name)
         with open(os.path.join(folder, "ref.py"), "w", encoding="utf-8") as file:
@@ -103,7 +103,7 @@ class Extension(unittest.TestCase):
                 with open(path, "wb") as candidate:
                     candidate.write(text if isinstance(text, bytes) else text.encode())
                 file.write(json.dumps({"id": name, "reference": os.path.join(folder, "ref.py"),
-                                       "kernel": path, "target": "sim:h100"}) + "\n")
+                                       "kernel": path, "target": target}) + "\n")
         run = subprocess.run([KUAFU, "verify", "--batch", listed, "--no-sanitize", *options],
                              capture_output=True, text=True, timeout=280, check=False)
         answers = {}
@@ -114,9 +114,9 @@ class Extension(unittest.TestCase):
         self.assertEqual(set(answers), set(candidates), run.stderr)
         return answers
 
-    def expect(self, expected, *options, reference=REFERENCE):
+    def expect(self, expected, *options, **where):
         """`expected`: name -> (text, class, words of the summary)."""
-        answers = self.judge({n: e[0] for n, e in expected.items()}, *options, reference=reference)
+        answers = self.judge({n: e[0] for n, e in expected.items()}, *options, **where)
         for name, (_, cls, *words) in expected.items():
             verdict = answers[name]
             with self.subTest(name):
@@ -224,6 +224,13 @@ class Extension(unittest.TestCase):
                 "cudaMemcpy(y.data_ptr<float>(), h.data(), 4 * x.numel(), cudaMemcpyHostToDevice);"
                 " if (x.numel() < 0) scale_kernel<<<"), "illegal_fallback"),
         })
+
+    def test_a_file_that_breaks_the_rules_on_the_second_target_only_is_named(self):
+        change = KERNEL.replace("ext = ", "name = torch.cuda.get_device_name()\n"
+                                "if 'MTT' in name:\n    source = '#include <cublas_v2.h>\\n'"
+                                " + source\next = ")
+        self.expect({"two_faced": (IMPORTS + change + MODEL, "illegal_fallback", "cublas")},
+                    target="sim:h100,sim:mtt-s4000")
 
     def test_the_parent_survives_candidates_that_attack_the_process(self):
         attack = "import os\n"

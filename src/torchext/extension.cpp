@@ -142,8 +142,7 @@ Result<KuafuValue> Arguments::Convert(const Json& json) {
 }
 
 // `arguments`: a result that shares their memory is an alias.
-Json ResultJson(hostabi::Session& session, KuafuTensor* tensor,
-                const std::vector<KuafuTensor*>& arguments) {
+Json ResultJson(KuafuTensor* tensor, const std::vector<KuafuTensor*>& arguments) {
   const hostabi::TensorLayout layout = hostabi::LayoutOf(tensor);
   const auto storage = hostabi::StorageBytes(tensor);
   Json json = {{"base", reinterpret_cast<uint64_t>(storage.data())},
@@ -152,7 +151,6 @@ Json ResultJson(hostabi::Session& session, KuafuTensor* tensor,
                {"shape", layout.sizes},
                {"strides", layout.strides},
                {"offset", layout.offset}};
-  (void)session;
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (hostabi::StorageBytes(arguments[i]).data() != storage.data() || storage.empty()) continue;
     json["alias"] = i;
@@ -239,7 +237,7 @@ Result<Json> Call(hostabi::Session& session, const KuafuModule::Function& functi
     if (values[i].kind != KUAFU_TENSOR) {
       results.push_back(ToArgument(values[i]));
     } else if (hostabi::IsTensor(session, values[i].tensor)) {
-      Json tensor = ResultJson(session, values[i].tensor, arguments.tensors());
+      Json tensor = ResultJson(values[i].tensor, arguments.tensors());
       if (tensor.contains("alias")) kuafu_tensor_release(values[i].tensor);
       results.push_back({{"t", std::move(tensor)}});
     } else {

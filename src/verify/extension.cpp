@@ -97,7 +97,8 @@ class Conversation {
       const Status status =
           message.ok() ? Handle(message.value(), frame.value()) : Status(message.error());
       if (status.ok()) continue;
-      if (status.error().code != Code::kCorrupt) return status.error();
+      // Only what failed on our side is ours; what the candidate's process says wrongly is not.
+      if (ours_) return status.error();
       run_.result.end = RunResult::End::kGarbage;
       run_.result.end_text = status.error().message;
       break;
@@ -145,6 +146,7 @@ class Conversation {
     if (!message.is_object()) return Garbage("a message that is no object");
     if (JsonFind(message, "infra") != nullptr) {
       KUAFU_TRY(const std::string text, JsonString(message, "infra"));
+      ours_ = true;
       const auto where = JsonString(message, "where");
       return Error{Code::kUnavailable,
                    "the candidate's process: " + text + (where.ok() ? "\n" + where.value() : "")};
@@ -169,8 +171,14 @@ class Conversation {
     return TakeAnswer(message, frame);
   }
 
+  // One that is gone is told from its exit status, not from here.
+  Status Reply(const Json& json, std::span<const int> fds) {
+    const Status sent = channel_.Send(DumpJson(json), fds, os::Deadline::AfterMs(kSendMs));
+    return sent.ok() || sent.error().code == Code::kUnavailable ? OkStatus() : sent;
+  }
   // The rules that the text of a unit breaks.
   void CheckUnit(const UnitPlaces& unit, const Policy& policy);
+  void AddLegality(LegalityFinding finding);
   Status Compile(const Json& job);
   Status TakeLegality(const Json& findings);
   Status SendTrials(bool as_built);
@@ -194,16 +202,18 @@ class Conversation {
   int64_t deadline_ = 0;
   double waited_ms_ = 0;
   bool done_ = false, sent_ = false, sent_as_built_ = false;
+  bool ours_ = false;  // an error that comes now is not the candidate's
 };
 
+void Conversation::AddLegality(LegalityFinding finding) {
+  run_.rejected = run_.rejected || finding.reject;
+  if (run_.legality.size() < verdict::kMaxFindings) run_.legality.push_back(std::move(finding));
+}
+
 void Conversation::CheckUnit(const UnitPlaces& unit, const Policy& policy) {
-  for (const LegalityFinding& f : CheckSource(unit.source, policy)) {
-    run_.rejected = run_.rejected || f.reject;
-    run_.legality.push_back({.code = f.code,
-                             .cls = std::string(verdict::ClassName(f.cls)),
-                             .severity = f.reject ? "reject" : "warn",
-                             .message = f.message,
-                             .line = LineInFile({unit}, unit.file, f.line)});
+  for (LegalityFinding& f : CheckSource(unit.source, policy)) {
+    f.line = LineInFile({unit}, unit.file, f.line);
+    AddLegality(std::move(f));
   }
 }
 
@@ -238,7 +248,9 @@ Status Conversation::Compile(const Json& json) {
   }
   run_.units.insert(run_.units.end(), places.begin(), places.end());
   if (!plan_.policy.empty()) {
+    ours_ = true;
     KUAFU_TRY(const Policy* policy, PolicyNamed(plan_.policy));
+    ours_ = false;
     for (const UnitPlaces& unit : places) CheckUnit(unit, *policy);
     if (run_.rejected) {
       done_ = true;
@@ -248,14 +260,15 @@ Status Conversation::Compile(const Json& json) {
   if (run_.compile_ms > kCompileMsMax)
     return Garbage("its extensions took longer than " + std::to_string(kCompileMsMax / 1000) +
                    " s to compile");
+  ours_ = true;
   auto [compiled, ms] = NotCounted([&] { return compilers_.CompileExtension(job); });
   run_.compile_ms += ms;
   if (!compiled.ok()) return compiled.error();
+  ours_ = false;
   const CompiledExtension& c = compiled.value();
   if (!c.ok) {
     run_.compile_errors.push_back(c.message);
-    return channel_.Send(DumpJson({{"ok", false}, {"message", c.message}}), {},
-                         os::Deadline::AfterMs(kSendMs));
+    return Reply({{"ok", false}, {"message", c.message}}, {});
   }
   ++run_.extensions;
   std::vector<int> fds = {c.shared_object->get()};
@@ -265,26 +278,23 @@ Status Conversation::Compile(const Json& json) {
     device_units.push_back(i);
     fds.push_back(c.modules[i]->get());
   }
-  return channel_.Send(
-      DumpJson({{"ok", true}, {"units", job.units.size()}, {"device_units", device_units}}), fds,
-      os::Deadline::AfterMs(kSendMs));
+  return Reply({{"ok", true}, {"units", job.units.size()}, {"device_units", device_units}}, fds);
 }
 
 Status Conversation::TakeLegality(const Json& findings) {
   if (!findings.is_array() || findings.size() > verdict::kMaxFindings)
     return Garbage("a list of findings that is none");
   for (const Json& f : findings) {
-    StaticFinding finding;
+    LegalityFinding finding;
     KUAFU_TRY(finding.code, JsonString(f, "code"));
-    KUAFU_TRY(finding.cls, JsonString(f, "class"));
-    KUAFU_TRY(finding.severity, JsonString(f, "severity"));
+    KUAFU_TRY(const std::string cls, JsonString(f, "class"));
+    KUAFU_TRY(finding.cls, verdict::ParseClass(cls));
+    KUAFU_TRY(const std::string severity, JsonString(f, "severity"));
     KUAFU_TRY(finding.message, JsonString(f, "message"));
     KUAFU_TRY(const int64_t line, JsonInt(f, "line"));
-    KUAFU_TRY(const int64_t column, JsonInt(f, "column"));
+    finding.reject = severity == "reject";
     finding.line = static_cast<int>(std::clamp<int64_t>(line, 0, 1 << 24));
-    finding.column = static_cast<int>(std::clamp<int64_t>(column, 0, 1 << 24));
-    run_.rejected = run_.rejected || finding.severity == "reject";
-    run_.legality.push_back(std::move(finding));
+    AddLegality(std::move(finding));
   }
   done_ = run_.rejected;
   return OkStatus();
@@ -294,16 +304,16 @@ Status Conversation::SendTrials(bool as_built) {
   if ((as_built ? sent_as_built_ : sent_) || !run_.result.runs.empty())
     return Garbage("it asks for the trials a second time");
   (as_built ? sent_as_built_ : sent_) = true;
+  ours_ = true;
   auto [set, ms] = NotCounted([&] { return trials_(as_built); });
   waited_ms_ += ms;
   if (!set.ok()) return set.error();
   run_.set = std::move(set).value();
   KUAFU_TRY(const Json json, TrialsJson(plan_, *run_.set, as_built));
+  ours_ = false;
   const int fds[] = {run_.set->inputs.get()};
   deadline_ = os::SystemClock().NowNs() + plan_.run.timeout_ms * os::kNsPerMs;
-  const Status sent = channel_.Send(DumpJson(json), fds, os::Deadline::AfterMs(kSendMs));
-  // One that is gone is told from its exit status.
-  return sent.ok() || sent.error().code == Code::kUnavailable ? OkStatus() : sent;
+  return Reply(json, fds);
 }
 
 Status Conversation::TakeAnswer(const Json& message, os::Frame& frame) {

@@ -20,6 +20,7 @@
 #include "os/channel.h"
 #include "os/process.h"
 #include "verify/compile_pool.h"
+#include "verify/legality.h"
 #include "verify/runner.h"
 
 namespace kuafu::verify {
@@ -34,12 +35,6 @@ struct ExtensionPlan {
   std::optional<std::string> reference;
 };
 
-// What the text of the file does against the rules.
-struct StaticFinding {
-  std::string code, cls, severity, message;  // severity: reject or warn
-  int line = 0, column = 0;
-};
-
 // Where a unit of an extension stands in the Python file: texts of string literals.
 struct UnitPlaces {
   std::string file;
@@ -51,15 +46,15 @@ struct UnitPlaces {
 struct ExtensionRun {
   RunResult result;
   std::shared_ptr<const frontend::TrialSet> set;  // that ran; null if none did
-  std::vector<StaticFinding> legality;
-  bool rejected = false;                    // by legality: nothing has run
-  std::string refused, refusal;             // mismatch or threw: the file could not be loaded
-  std::vector<std::string> compile_errors;  // of each extension that did not compile
-  std::vector<UnitPlaces> units;            // of all extensions
-  int extensions = 0;                       // that compiled
-  std::string as_built;                     // why the module made its own parameters; empty = no
-  double compile_ms = 0, ms = 0;            // measured; ms without compiling
-  std::vector<std::string> missing;         // protections that this machine does not have
+  std::vector<LegalityFinding> legality;          // of the Python file, then of its extensions
+  bool rejected = false;                          // by legality: nothing has run
+  std::string refused, refusal;                   // mismatch or threw: the file could not be loaded
+  std::vector<std::string> compile_errors;        // of each extension that did not compile
+  std::vector<UnitPlaces> units;                  // of all extensions
+  int extensions = 0;                             // that compiled
+  std::string as_built;              // why the module made its own parameters; empty = no
+  double compile_ms = 0, ms = 0;     // measured; ms without compiling
+  std::vector<std::string> missing;  // protections that this machine does not have
 };
 
 using TrialSource = std::function<Result<std::shared_ptr<const frontend::TrialSet>>(bool as_built)>;

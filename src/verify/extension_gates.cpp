@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verify/extension_gates.h"
 
-#include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 #include "os/file.h"
 #include "verify/candidate.h"
 #include "verify/gates.h"
+#include "verify/legality.h"
 
 namespace kuafu::verify {
 namespace {
@@ -19,28 +20,6 @@ using verdict::Verdict;
 // A candidate for the other vendor says so by what it imports.
 bool IsMusa(const std::string& source) {
   return Contains(source, "torch_musa") || Contains(source, "musa_sources");
-}
-
-Class ClassOfRule(const std::string& cls) {
-  if (cls == "format_error") return Class::kFormatError;
-  return cls == "cheating" ? Class::kCheating : Class::kIllegalFallback;
-}
-
-// The verdict on a candidate whose text is against the rules.
-Verdict RejectText(Verdict v, const ExtensionRun& run, const std::string& file) {
-  const auto rejects = [](const StaticFinding& f) { return f.severity == "reject"; };
-  for (const StaticFinding& f : run.legality) {
-    if (!rejects(f)) continue;
-    v.findings.push_back({.cls = ClassOfRule(f.cls),
-                          .message = f.code + ": " + f.message,
-                          .file = file,
-                          .line = f.line,
-                          .column = f.column});
-  }
-  const StaticFinding& first = *std::find_if(run.legality.begin(), run.legality.end(), rejects);
-  v.reason = first.code;
-  return Reject(std::move(v), ClassOfRule(first.cls),
-                first.message + (first.line > 0 ? ", line " + std::to_string(first.line) : ""));
 }
 
 // What the file did before any trial: not loaded, or its extension did not compile.
@@ -115,7 +94,9 @@ Result<Verdict> VerifyExtension(const ExtensionServices& services, const Request
   };
   std::shared_ptr<const frontend::TrialSet> set;
   ExtensionRun first;
-  bool ran = false, rejected = false;
+  // Of the run that legality ended: it need not be the first, a file may look where it runs.
+  std::optional<std::vector<LegalityFinding>> rejected;
+  bool ran = false;
   const auto run_at = [&](const device::Target& target, uint32_t width) -> Result<Judgement> {
     plan.run.target = target;
     plan.run.warp_width = width;
@@ -128,7 +109,7 @@ Result<Verdict> VerifyExtension(const ExtensionServices& services, const Request
     v.run_ms += run.ms;
     Judgement judgement;
     if (run.rejected) {
-      rejected = true;
+      rejected = run.legality;
       judgement.cls = Class::kIllegalFallback;
     } else if (run.set == nullptr) {
       judgement = JudgeRefusal(run);
@@ -149,12 +130,10 @@ Result<Verdict> VerifyExtension(const ExtensionServices& services, const Request
   };
   KUAFU_TRY(const Judgement chosen, RunTargets(request, run_at, v));
   for (const std::string& missing : first.missing) v.notes.push_back(missing);
-  for (const StaticFinding& f : first.legality) {
-    if (f.severity != "reject")
-      v.notes.push_back("legality: " + f.code + ": " + f.message +
-                        (f.line > 0 ? ", line " + std::to_string(f.line) : ""));
+  if (judged) {
+    KUAFU_TRY(const Policy* policy, PolicyNamed(request.policy));
+    if (ApplyLegality(rejected.value_or(first.legality), *policy, file, v)) return v;
   }
-  if (rejected) return RejectText(std::move(v), first, file);
   if (chosen.cls == Class::kCompileError)
     return Reject(std::move(v), Class::kCompileError, chosen.summary);
   Set(v, Gate::kCompile, first.extensions > 0 ? GateStatus::kPassed : GateStatus::kSkipped,
