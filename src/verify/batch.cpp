@@ -49,6 +49,19 @@ Result<BatchItem> ParseItem(std::string_view line, const Request& defaults) {
   return item;
 }
 
+// A fault of the machine, that is: the candidate has not been judged.
+bool MayChange(const Json& line) {
+  const Json* judged = JsonFind(line, "verdict");
+  const Json* error = JsonFind(line, "error");
+  const Json* part = judged != nullptr ? judged : error;
+  if (part == nullptr) return true;
+  const Result<std::string> text = JsonString(*part, judged != nullptr ? "class" : "code");
+  if (!text.ok()) return false;
+  if (judged != nullptr) return text.value() == verdict::ClassName(verdict::Class::kInfra);
+  return text.value() == CodeName(Code::kUnavailable) ||
+         text.value() == CodeName(Code::kDeadline) || text.value() == CodeName(Code::kInternal);
+}
+
 }  // namespace
 
 Result<std::vector<device::Target>> ParseTargets(std::string_view text) {
@@ -101,7 +114,7 @@ std::unordered_set<std::string> FinishedIds(std::string_view results) {
     Result<Json> json = ParseJson(line);
     if (!json.ok()) continue;
     Result<std::string> id = JsonString(json.value(), "id");
-    if (id.ok()) ids.insert(std::move(id).value());
+    if (id.ok() && !MayChange(json.value())) ids.insert(std::move(id).value());
   }
   return ids;
 }

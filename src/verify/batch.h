@@ -29,7 +29,7 @@ struct BatchItem {
 Result<std::vector<BatchItem>> ParseBatch(std::string_view text, const Request& defaults);
 
 // The ids in results written earlier, so that an interrupted batch can go on. A last line that was
-// cut short is no result.
+// cut short is no result, nor is a fault of the machine (class infra, code unavailable).
 std::unordered_set<std::string> FinishedIds(std::string_view results);
 
 // Errors: the request was unusable, or the verdict is infra.

@@ -59,6 +59,15 @@ TEST(FinishedIds, ALineThatWasCutIsNoResult) {
   EXPECT_FALSE(ids.contains("b"));
 }
 
+TEST(FinishedIds, AFaultOfTheMachineIsTriedAgain) {
+  const auto ids = FinishedIds(
+      "{\"id\": \"a\", \"verdict\": {\"class\": \"infra\"}}\n"
+      "{\"id\": \"b\", \"error\": {\"code\": \"unavailable\"}}\n"
+      "{\"id\": \"c\", \"error\": {\"code\": \"invalid_input\"}}\n"
+      "{\"id\": \"d\", \"verdict\": {\"class\": \"race\"}}\n");
+  EXPECT_EQ(ids, (std::unordered_set<std::string>{"c", "d"}));
+}
+
 TEST(RunBatch, ThreadsLoseAndMixUpNone) {
   os::TempDir dir = os::TempDir::Create("test").value();
   const auto write = [&](const std::string& name, const std::string& text) {

@@ -56,6 +56,10 @@ RELATIVE = {"prod", "norm", "linalg_vector_norm", "var", "std", "var_mean", "std
             "nll_loss2d_forward", "logsumexp", "_cdist_forward", "_pdist_forward"}
 SCATTERS = {"scatter_add", "index_add", "scatter_reduce", "embedding_bag", "_embedding_bag",
             "_embedding_bag_forward_only", "col2im", "segment_reduce"}
+# Of one number alone these give a constant.
+NORMS = {"native_layer_norm", "native_group_norm", "native_batch_norm"}
+# Take one of many, without a sum.
+SELECTIONS = {"max", "min", "amax", "amin", "argmax", "argmin", "median", "cumprod"}
 # Random by nature.
 RANDOM = {"bernoulli", "native_dropout", "dropout", "rand", "randn", "randint", "rand_like",
           "randn_like", "randint_like", "normal", "uniform", "random", "exponential", "multinomial",
@@ -109,6 +113,15 @@ def reduction(name, args, outs):
         return max(1, int(_reduction(name, args, outs)))
     except (IndexError, AttributeError, TypeError, ZeroDivisionError):
         return 1
+
+
+def length(name, args, outs):
+    """K, also of operations that select one of K."""
+    out = _first(outs)
+    if name in SELECTIONS and args and isinstance(args[0], torch.Tensor) and out is not None:
+        if out.numel() < args[0].numel():
+            return max(1, args[0].numel() // max(out.numel(), 1))
+    return reduction(name, args, outs)
 
 
 def _reduction(name, args, outs):

@@ -8,6 +8,8 @@
             the trace and reduction lengths, and can add rounding noise to every operation
 """
 
+import math
+
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
@@ -54,7 +56,8 @@ class Meta(TorchDispatchMode):
         self.ops = 0  # without views
         self.calls = 0
         self.too_long = False
-        self.reduction_max = 1
+        self.lengths = 0.0  # sum of log2 of the lengths of all reductions and selections
+        self.norm_min = float("inf")  # fewest numbers that a normalisation takes together
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = dict(kwargs or {})
@@ -85,7 +88,10 @@ class Meta(TorchDispatchMode):
         if not is_view(func):
             self.ops += 1
             self.flops += ops.flops(name, args, outs)
-            self.reduction_max = max(self.reduction_max, ops.reduction(name, args, outs))
+            length = ops.length(name, args, outs)
+            self.lengths += math.log2(length)
+            if name in ops.NORMS:
+                self.norm_min = min(self.norm_min, length)
         return out
 
     @staticmethod

@@ -20,25 +20,28 @@ GAIN = 0.95  # a step must bring the cost down to that
 STEPS_MAX = 100
 MEASURES_MAX = 600
 FAR = 8  # beyond that many times the budget all sizes are halved at once
+FAR_BEYOND = 50  # one image is enough of a network that costs so much
 FLOOR, FLOOR_OUTER, FLOOR_SPATIAL, FLOOR_FACTOR = 4, 2, 8, 0.2
 # Networks: many operations on images. Batch statistics of images of one pixel are noise.
 DEEP_OPS, FLOOR_SPATIAL_DEEP = 24, 16
 # Deep networks may cost more: so many times the budget for every this many operations.
 BUDGET_OPS, BUDGET_TIMES_MAX = 12, 8
 FIXED = ("kernel", "stride", "pad", "dilation", "eps")  # never scaled, by name
+NORM_MIN = 8
 INFINITE = float("inf")
 
 
 class Cost:
     """flops: None = forward() cannot be run on shapes; infinite = too long to find out."""
 
-    def __init__(self, inputs, parameters, flops, ops, size, reduction_max=1):
+    def __init__(self, inputs, parameters, flops, ops, size, lengths=0.0, norm_min=INFINITE):
         self.inputs = inputs
         self.parameters = parameters
         self.flops = flops
         self.ops = ops
         self.bytes = size
-        self.reduction_max = reduction_max
+        self.lengths = lengths
+        self.norm_min = norm_min
 
     def parameter_bytes(self):
         return sum(4 * math.prod(shape) for shape in self.parameters or [])
@@ -133,7 +136,7 @@ class Sizes:
         except Exception:  # the file may raise anything
             return Cost(shapes, parameters, INFINITE if mode.too_long else None, mode.ops, size)
         return Cost(shapes, parameters, mode.flops, mode.ops, size + _bytes(results),
-                    mode.reduction_max)
+                    mode.lengths, mode.norm_min)
 
     def explore(self, found):
         """Fills in what the slots change."""
@@ -227,9 +230,13 @@ class Shrinking:
         deep = self.cost.ops >= DEEP_OPS
         if slot.kind == "factor":
             return FLOOR_FACTOR
+        if self.keep_reductions:
+            return FLOOR_OUTER
         if slot.spatial:
             return FLOOR_SPATIAL_DEEP if deep else FLOOR_SPATIAL
-        return FLOOR_OUTER if slot.outermost and deep else FLOOR
+        if slot.outermost and deep:
+            return 1 if FAR_BEYOND < self.over()[1] < INFINITE else FLOOR_OUTER
+        return FLOOR
 
     def accept(self, trial):
         """Takes the sizes if the file runs with them and they are cheaper."""
@@ -240,7 +247,10 @@ class Shrinking:
             return False
         if cost.parameters is None and self.cost.parameters is not None:
             return False
-        if self.keep_reductions and cost.reduction_max < self.cost.reduction_max:
+        if self.keep_reductions and cost.lengths < self.cost.lengths - 1e-6:
+            return False
+        # A group of one number is normalised to a constant, and the task would be another one.
+        if cost.norm_min < min(NORM_MIN, self.history[0][1].norm_min):
             return False
         over_bytes, over_flops = self.over()
         gains = over_bytes > 1 and cost.bytes <= GAIN * self.cost.bytes

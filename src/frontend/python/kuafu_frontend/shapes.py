@@ -73,12 +73,15 @@ class Variants:
             return size
         return max([v for v in SMALL[label] if v <= limit], default=1)
 
-    def accepted(self, values):
-        """False if it is known that the file does not run with these sizes, or costs too much."""
+    def accepted(self, values, label):
+        """False if it is known that the file does not run with these sizes, that they cost too
+        much, or that they leave a normalisation nothing to normalise."""
         if self.cost is None:
             return True
         cost = self.sizes.measure(values)
         if cost is None or (cost.flops is None and self.cost.flops is not None):
+            return False
+        if label != "one" and cost.norm_min < min(2, self.cost.norm_min):
             return False
         if cost.flops is not None and cost.flops > max(
                 VARIANT_TIMES * (self.cost.flops or 0), VARIANT_FLOPS):
@@ -98,7 +101,7 @@ class Variants:
             if label in LARGER_THAN_NOMINAL:
                 if self.sizes.costs_at_most(values, LARGER_BYTES, LARGER_FLOPS):
                     yield values
-            elif self.accepted(values):
+            elif self.accepted(values, label):
                 yield values
 
     def assignments(self, label):
@@ -127,7 +130,7 @@ class Variants:
                     tries.append(near)
             for one in tries:
                 trial = {**values, slot.name: one}
-                if self.accepted(trial):
+                if self.accepted(trial, label):
                     values = trial
                     break
         return values

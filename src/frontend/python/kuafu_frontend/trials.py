@@ -27,7 +27,7 @@ QUICK_BYTES, QUICK_FLOPS = 2 << 20, 4_000_000
 FULL_BYTES, FULL_FLOPS = 32 << 20, 400_000_000
 HARD_BYTES = 768 << 20
 # Of an audit: what a benchmark's own sizes make degenerate, its sums must be long to show.
-AUDIT_BYTES, AUDIT_FLOPS = 96 << 20, 2_000_000_000
+AUDIT_BYTES, AUDIT_FLOPS = 24 << 20, 1_000_000_000
 # Larger modules have the same parameters at all shapes, where these have equal sizes.
 MODEL_BYTES_SHARED = 4 << 20
 SEEDS_PER_TRIAL = 3

@@ -264,6 +264,20 @@ class Scaling(unittest.TestCase):
                                  "self.l = nn.LSTM(64, 64, 6, batch_first=True)"))
         self.assertLess(shape[1], 256)
 
+    def test_a_group_keeps_more_than_one_number(self):
+        source = text("self.n(self.l(x))", "[torch.rand(batch, inner)]",
+                      "batch, inner, outer, groups = 1024, 8192, 8192, 512\n",
+                      "self.l = nn.Linear(i, o); self.n = nn.GroupNorm(g, o)", ", i, o, g",
+                      "[inner, outer, groups]")
+        document, _ = make(source)
+        for t in document["trials"]:
+            if t["shape_label"] != "one":
+                weight = t["arguments"][1]["shape"]
+                groups = t["arguments"][-1]["i"]
+                self.assertGreaterEqual(weight[0] // groups, 2, t["shape_text"])
+        nominal = trial(document, "nominal")["arguments"]
+        self.assertGreaterEqual(nominal[1]["shape"][0] // nominal[-1]["i"], 8)
+
     def test_rows_that_hardly_differ_are_replaced(self):
         forward = "(lambda m: (m - m.mean()) / m.std())((x + 1000).mean((1, 2, 3)))"
         document, _ = make(text(forward, "[torch.rand(batch, 8, 224, 224)]", "batch = 8\n"))
