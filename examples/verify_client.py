@@ -46,6 +46,13 @@ class Client:
         self.local = threading.local()
         self.retries = 0  # of full queues and lost connections
 
+    def close(self):
+        """Ends this thread's connection; the next request opens another."""
+        connection = getattr(self.local, "connection", None)
+        if connection is not None:
+            connection.close()
+            self.local.connection = None
+
     def request(self, method, path, body=None):
         """(status, headers, document) of one answer; a connection that was closed meanwhile is
         opened again, once."""
@@ -66,13 +73,11 @@ class Client:
                 text = answer.read()
                 break
             except (OSError, http.client.HTTPException):
-                connection.close()
-                self.local.connection = None
+                self.close()
                 if not kept:
                     raise
         if answer.will_close:
-            connection.close()
-            self.local.connection = None
+            self.close()
         return answer.status, answer.headers, json.loads(text) if text else {}
 
     def ask(self, method, path, body=None, allowed=(200, 202)):
