@@ -136,6 +136,10 @@ class Extension(unittest.TestCase):
                 "return ext.scale(x, self.scale)",
                 "return ext.scale(x.to('musa'), self.scale.musa())").replace(
                 "import torch\n", "import torch\nimport torch_musa\n", 1), "pass"),
+            "musa_is_optional": (RIGHT.replace(
+                "import torch\n", "import torch\ntry:\n    import torch_musa\nexcept ImportError:\n"
+                "    torch_musa = None\n", 1).replace(
+                "__global__", "#include <cuda_runtime.h>\n__global__", 1), "pass"),
             "other_parameter_name": (RIGHT.replace("self.scale", "self.weight"), "pass"),
             "derived_state": (forward("return ext.scale(x, self.twice)",
                                       "self.scale = nn.Parameter(torch.randn(columns)); "

@@ -17,9 +17,11 @@ using verdict::Gate;
 using verdict::GateStatus;
 using verdict::Verdict;
 
-// A candidate for the other vendor says so by what it imports.
+// A candidate for the other vendor says so by what it imports; one that includes CUDA's headers,
+// which no MUSA source can, only asks whether torch_musa is there.
 bool IsMusa(const std::string& source) {
-  return Contains(source, "torch_musa") || Contains(source, "musa_sources");
+  return (Contains(source, "torch_musa") || Contains(source, "musa_sources")) &&
+         !Contains(source, "<cuda");
 }
 
 // What the file did before any trial: not loaded, or its extension did not compile.
