@@ -91,7 +91,8 @@ class Extension(unittest.TestCase):
     def tearDownClass(cls):
         cls.folder.cleanup()
 
-    def judge(self, candidates, *options, reference=REFERENCE, target="sim:h100"):
+    def judge(self, candidates, *options, reference=REFERENCE, target="sim:h100",
+              sanitize=False):
         """Verdicts by name, of one process, so that a candidate that breaks it is noticed."""
         folder = tempfile.mkdtemp(dir=self.folder.name)
         with open(os.path.join(folder, "ref.py"), "w", encoding="utf-8") as file:
@@ -104,8 +105,10 @@ class Extension(unittest.TestCase):
                     candidate.write(text if isinstance(text, bytes) else text.encode())
                 file.write(json.dumps({"id": name, "reference": os.path.join(folder, "ref.py"),
                                        "kernel": path, "target": target}) + "\n")
-        run = subprocess.run([KUAFU, "verify", "--batch", listed, "--no-sanitize", *options],
-                             capture_output=True, text=True, timeout=280, check=False)
+        if not sanitize:
+            options += ("--no-sanitize",)
+        run = subprocess.run([KUAFU, "verify", "--batch", listed, *options], capture_output=True,
+                             text=True, timeout=280, check=False)
         answers = {}
         for line in run.stdout.splitlines():
             answer = json.loads(line)
@@ -208,6 +211,101 @@ class Extension(unittest.TestCase):
                                        "x = x.contiguous(); *(volatile int*)8 = 1;"),
                          "runtime_error"),
         }, "--timeout-s=4", "--policy=lenient")
+
+    def test_texts_devices_and_submodules_reach_the_extension(self):
+        source = RIGHT.replace("torch::Tensor scale(torch::Tensor x, torch::Tensor s) {", """
+torch::Tensor scale(torch::Tensor x, torch::Tensor s, const char* mode, torch::Device where) {
+  TORCH_CHECK(std::string(mode) == "rows" && where.is_cuda() && where == x.device());""").replace(
+            "return y;\n}", "return y;\n}\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {\n"
+            '  m.def_submodule("ops").def("scale", &scale);\n}').replace(
+            'cpp_sources="torch::Tensor scale(torch::Tensor x, torch::Tensor s);"',
+            'cpp_sources=""').replace(', functions=["scale"]', "")
+        self.expect({
+            "device": (source.replace("ext.scale(x, self.scale)",
+                                      'ext.ops.scale(x, self.scale, "rows", x.device)'), "pass"),
+            "made": (source.replace("ext.scale(x, self.scale)", "ext.ops.scale(x, self.scale, "
+                                    '"rows", torch.device("cuda:0"))'), "pass"),
+        }, "--policy=lenient")
+
+    def test_a_tensor_made_without_a_device_is_on_the_cpu(self):
+        """As in PyTorch, where a kernel that is given its address brings the GPU down."""
+        made = "auto y = torch::empty_like(x);"
+
+        def workspace(text):
+            """The kernel takes its factors from a second tensor instead of the parameter."""
+            return RIGHT.replace(made, made + " " + text).replace("s.data_ptr<float>()",
+                                                                  "w.data_ptr<float>()")
+        rows = "torch::zeros({x.size(0), x.size(1)}, torch::kFloat32)"
+        self.expect({
+            "output_read": (RIGHT.replace(made, f"auto y = {rows};"), "oob", "host memory",
+                            "the float32 tensor", "on the CPU", "options()"),
+            "no_options": (workspace("auto w = torch::zeros({s.numel()}); w.copy_(s);"), "oob",
+                           "host memory"),
+            "tensor": (workspace("auto w = torch::ones_like(s, torch::kCPU);"), "oob",
+                       "host memory"),
+            "from_python": (forward("return ext.scale(x, self.scale.detach().cpu())"), "oob",
+                            "host memory"),
+            "moved": (RIGHT.replace(made, f"auto y = {rows}.to(x.device());"), "pass"),
+            "moved_by_cuda": (workspace("auto w = torch::empty({s.numel()}).cuda(); w.copy_(s);"),
+                              "pass"),
+            "device_given": (RIGHT.replace(made, "auto y = torch::empty({x.size(0), x.size(1)}, "
+                                           "torch::device(torch::kCUDA));"), "pass"),
+            "returned": (RIGHT.replace("return y;", "return y.cpu();"), "runtime_error",
+                         "returned a tensor on the CPU"),
+            "checked": (forward("return ext.scale(x.cpu(), self.scale)").replace(
+                "TORCH_CHECK(", 'TORCH_CHECK(x.is_cuda(), "x must be on the GPU"); TORCH_CHECK('),
+                        "runtime_error", "x must be on the GPU"),
+            "host_result": (forward("y = ext.scale(x, self.scale)\nassert not y.is_cuda\n"
+                                    "return y.cuda()").replace("return y;", "return y.cpu();"),
+                            "illegal_fallback"),
+            "accessor": (RIGHT.replace(made, made + " auto a = x.accessor<float, 2>();"),
+                         "runtime_error", "on the GPU"),
+        }, "--policy=lenient")
+
+    def test_cub_within_a_block_is_no_library_and_over_arrays_is(self):
+        include = "source = r'''\n#include <cub/cub.cuh>"
+        block = """
+__global__ void total_kernel(const float* x, float* y, int n) {
+  using Reduce = cub::BlockReduce<float, 100>;
+  __shared__ typename Reduce::TempStorage temp;
+  float v = 0;
+  for (int i = threadIdx.x; i < n; i += 100) v += x[blockIdx.x * n + i];
+  v = Reduce(temp).Sum(v);
+  BARRIER
+  float top = Reduce(temp).Reduce(v, cub::Max());
+  if (threadIdx.x == 0) y[blockIdx.x] = v + 0 * top;
+}
+torch::Tensor total(torch::Tensor x) {
+  auto y = torch::empty({x.size(0)}, x.options());
+  total_kernel<<<x.size(0), 100>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
+  return y;
+}
+'''
+"""
+        head = IMPORTS + include
+        tail = """
+ext = load_inline(name="total", cpp_sources="torch::Tensor total(torch::Tensor x);",
+                  cuda_sources=source, functions=["total"])
+class ModelNew(nn.Module):
+    def __init__(self, columns):
+        super().__init__()
+    def forward(self, x):
+        return ext.total(x)
+"""
+        reference = REFERENCE.replace("x * self.scale", "x.sum(1)").replace(
+            "self.scale = nn.Parameter(torch.randn(columns))", "pass")
+        right = head + block.replace("BARRIER", "__syncthreads();") + tail
+        device = right.replace("auto y = torch::empty({x.size(0)}, x.options());", """
+  auto y = torch::empty({x.size(0)}, x.options());
+  size_t bytes = 0;
+  cub::DeviceReduce::Sum(nullptr, bytes, x.data_ptr<float>(), y.data_ptr<float>(), x.numel());""")
+        self.expect({
+            "right": (right, "pass"),
+            "device": (device, "illegal_fallback", "cub::DeviceReduce::Sum"),
+        }, "--policy=lenient", reference=reference)
+        self.expect({
+            "storage_used_again": (head + block.replace("BARRIER", "") + tail, "race"),
+        }, reference=reference, sanitize=True)
 
     def test_library_calls_and_other_ways_around_are_named(self):
         self.expect({

@@ -249,6 +249,9 @@ TEST_F(Extension, EveryKindOfParameterArrives) {
   EXPECT_EQ(e.Integer("of_tuples", {Ints(ints), Ints(three_ints), Reals(reals)}), 621);
   EXPECT_EQ(e.Integer("of_type", {}), 6 + 200 + 2000);
   EXPECT_EQ(e.Integer("of_type", {Int(5), Real(1), None(), Text("n")}), 10105);
+  EXPECT_EQ(e.Integer("of_chars", {}), 1103);
+  EXPECT_EQ(e.Integer("inner.of_chars", {Text("mean"), Text("cpu"), Text("cuda")}), 14);
+  EXPECT_TRUE(e.Call("inner.deep.nothing", {}));
   EXPECT_TRUE(e.Call("nothing", {}));
   EXPECT_EQ(e.form, KUAFU_RESULT_NONE);
   for (KuafuTensor* t : {one, two, three}) kuafu_tensor_release(t);
@@ -347,6 +350,34 @@ TEST_F(Extension, TensorFunctionsWork) {
   EXPECT_EQ(kuafu_tensor_dtype(range), KUAFU_INT64);
   EXPECT_EQ(static_cast<const int64_t*>(kuafu_tensor_data(range))[2], 4);
   EXPECT_EQ(static_cast<const float*>(kuafu_tensor_data(creation.results[14].tensor))[1], 2);
+  kuafu_tensor_release(x);
+}
+
+TEST_F(Extension, WhatIsCreatedWithoutADeviceIsOnTheHost) {
+  Loaded e("places");
+  KuafuTensor* x = New({4});
+  EXPECT_EQ(e.Integer("places", {Tensor(x)}), 0b111111111111000000000);
+  static_cast<float*>(kuafu_tensor_data(x))[1] = 8;
+  EXPECT_EQ(e.Real("table", {Tensor(x)}), 1.5 + 8 + 0.5);
+  EXPECT_FALSE(e.Call("reads_gpu", {Tensor(x)}));
+  EXPECT_NE(e.error.find("cannot reach the elements of a tensor on the GPU"), std::string::npos)
+      << e.error;
+  ASSERT_TRUE(e.Call("stays", {}));
+  EXPECT_EQ(kuafu_tensor_is_cuda(e.results[0].tensor), 0);
+  kuafu_tensor_release(x);
+}
+
+TEST_F(Extension, KernelsOfALibraryEndTheCallByName) {
+  Loaded e("ready_kernels");
+  KuafuTensor* x = New({4});
+  for (const auto& [name, error] : {std::pair{"cub_sum", "cub::DeviceReduce::Sum"},
+                                    {"cub_scan", "cub::DeviceScan::InclusiveSum"},
+                                    {"thrust_sum", "thrust::reduce"},
+                                    {"thrust_sort", "thrust::sort"},
+                                    {"thrust_vector", "thrust::device_vector"}}) {
+    EXPECT_FALSE(e.Call(name, {Tensor(x)})) << name;
+    EXPECT_EQ(e.error, std::string("library call: ") + error);
+  }
   kuafu_tensor_release(x);
 }
 

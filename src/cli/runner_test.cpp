@@ -203,8 +203,8 @@ TEST(Runner, TooManyResultsAreRefused) {
 }
 
 TEST(Runner, DeviceMemoryIsLimited) {
-  const Answers a =
-      RunCandidate("torch::Tensor f(torch::Tensor x) { return torch::empty({1 << 23}); }");
+  const Answers a = RunCandidate(
+      "torch::Tensor f(torch::Tensor x) { return torch::empty({1 << 23}, x.options()); }");
   ASSERT_GE(a.frames.size(), 1u);
   EXPECT_EQ(a.frames[0]["status"], "threw");
   EXPECT_NE(a.frames[0]["error"].get<std::string>().find("device memory"), std::string::npos);

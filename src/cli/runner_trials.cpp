@@ -137,6 +137,12 @@ void Call::Run(Entry entry) {
   for (int32_t i = 0; i < count; ++i) {
     if (results[i] != nullptr && hostabi::IsTensor(session_, results[i])) {
       results_.push_back(results[i]);
+      if (hostabi::WhereIs(results[i]) == hostabi::Where::kHost) {
+        outcome.status = "threw";
+        outcome.error = "the entry function returned a tensor on the CPU (result " +
+                        std::to_string(i) + "): create it with the options() of an input";
+        continue;
+      }
       outcome.outputs.push_back({.tensor = results[i]});
       continue;
     }

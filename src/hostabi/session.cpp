@@ -86,6 +86,17 @@ bool Depends(const Image& before, const Image& after, const Image& early, const 
   return false;
 }
 
+// The simulator knows of no memory but the device's.
+void ExplainHostPointer(Session& session, simt::Finding& finding) {
+  if (finding.kind != simt::Finding::Kind::kOob || !finding.allocation.empty()) return;
+  const std::string name = HostTensorAt(session, finding.address);
+  if (name.empty()) return;
+  finding.kind = simt::Finding::Kind::kHostPointer;
+  finding.message += ": it is host memory, of " + name +
+                     " on the CPU; create it with the options() of an input or move it with "
+                     ".to(x.device())";
+}
+
 }  // namespace
 
 void SetCurrent(Session* session) { g_current = session; }
@@ -404,6 +415,7 @@ int Session::Account(simt::LaunchResult result) {
       if (!stopped()) stop_error_ = f.kind == Kind::kAssertFail ? kAssert : kLaunchFailure;
       error = stop_error_;
     }
+    ExplainHostPointer(*this, f);
     AddFinding(std::move(f));
   }
   if (error != kSuccess) last_error = error;

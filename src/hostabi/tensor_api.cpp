@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tensor functions that a candidate's host code calls (kuafu/tensor_abi.h) and their C++ side
-// (tensors.h). A storage is one device allocation with red zones; tensors are counted layouts over
-// it. Copies made by the host carry along which bytes were ever written, so that a missing write is
-// still seen after contiguous() or copy_().
+// (tensors.h). A storage is one device allocation with red zones, or a block of the host's memory;
+// tensors are counted layouts over it. Copies made by the host carry along which bytes were ever
+// written, so that a missing write is still seen after contiguous() or copy_(); of memory on the
+// host nobody knows, so it counts as written.
 //
 // Handles come from foreign code: each is looked up before it is used, and every size is checked
 // for overflow before memory is asked for.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -19,6 +21,7 @@ using kuafu::hostabi::Current;
 using kuafu::hostabi::Session;
 using kuafu::hostabi::Storage;
 using kuafu::hostabi::TensorLayout;
+using kuafu::hostabi::Where;
 
 struct KuafuTensor {
   std::shared_ptr<Storage> storage;  // owned by the tensors over it
@@ -45,6 +48,7 @@ constexpr TypeRow kTypes[] = {
     {KUAFU_FLOAT32, "f32", "float32", 4}, {KUAFU_FLOAT64, "f64", "float64", 8},
     {KUAFU_BOOL, "bool", "bool", 1},      {KUAFU_BFLOAT16, "bf16", "bfloat16", 2},
 };
+constexpr size_t kHostAlign = 64;
 constexpr int64_t kTensorsMax = 1 << 16;  // live at once: a loop that never releases ends here
 
 const TypeRow* FindType(int32_t dtype) {
@@ -116,12 +120,40 @@ Result<Extent> Measure(const TensorLayout& layout) {
   return extent;
 }
 
+// The host has as much memory for tensors as the device.
+Status AllocateOnHost(Session& session, Storage& storage, bool zero) {
+  const uint64_t limit = session.memory().limit_bytes();
+  uint64_t& used = session.tensors().host_bytes;
+  void* block = nullptr;
+  if (storage.bytes <= limit && used <= limit - storage.bytes)
+    block = std::aligned_alloc(kHostAlign, (storage.bytes + kHostAlign - 1) & ~(kHostAlign - 1));
+  if (block == nullptr) {
+    return Error{Code::kExhausted, "making a tensor of " + std::to_string(storage.bytes) +
+                                       " bytes on the CPU: " + std::to_string(used) + " of " +
+                                       std::to_string(limit) + " bytes are in use"};
+  }
+  std::memset(block, zero ? 0 : simt::Memory::kPoisonByte, storage.bytes);
+  storage.base = block;
+  used += storage.bytes;
+  return OkStatus();
+}
+
+struct StorageOptions {
+  bool zero = false;
+  Where place = Where::kDevice;
+};
 // Takes part in no other error than that of a full device.
 Result<std::shared_ptr<Storage>> MakeStorage(Session& session, uint64_t bytes, std::string name,
-                                             bool zero) {
+                                             StorageOptions options) {
+  const bool zero = options.zero;
   auto storage = std::make_shared<Storage>(session);
+  storage->host = options.place == Where::kHost;
   storage->bytes = bytes;
   if (bytes == 0) return storage;  // as in PyTorch: no element, no address
+  if (storage->host) {
+    KUAFU_TRY_STATUS(AllocateOnHost(session, *storage, zero));
+    return storage;
+  }
   KUAFU_TRY(storage->base, session.memory().Allocate(bytes, 256, std::move(name), zero));
   storage->id = session.memory().IdOf(reinterpret_cast<uint64_t>(storage->base));
   if (zero) session.NoteFilled(storage->base);
@@ -157,13 +189,17 @@ Status CheckInside(const TensorLayout& layout, const Extent& extent, uint64_t st
                    std::to_string(ElementSize(layout.dtype)) + " bytes would be needed"};
 }
 
-Result<KuafuTensor*> NewTensor(Session& session, TensorLayout layout, bool zero) {
+// What findings call a tensor.
+std::string NameOf(const TensorLayout& layout) {
+  return std::string("the ") + FindType(layout.dtype)->torch_name + " tensor " +
+         ListText(layout.sizes);
+}
+
+Result<KuafuTensor*> NewTensor(Session& session, TensorLayout layout, StorageOptions options) {
   KUAFU_TRY(const Extent extent, Measure(layout));
   const int64_t bytes = extent.required * ElementSize(layout.dtype);
-  KUAFU_TRY(auto storage, MakeStorage(session, static_cast<uint64_t>(bytes),
-                                      std::string("the ") + FindType(layout.dtype)->torch_name +
-                                          " tensor " + ListText(layout.sizes),
-                                      zero));
+  KUAFU_TRY(auto storage,
+            MakeStorage(session, static_cast<uint64_t>(bytes), NameOf(layout), options));
   return Adopt(session, std::move(storage), std::move(layout), extent.count);
 }
 
@@ -305,20 +341,20 @@ Result<Snapshot> TakeSnapshot(Session& session, const KuafuTensor& t) {
   return snapshot;
 }
 
-// Marks bytes of an allocation as written or as not.
-void SetValid(simt::Allocation& a, size_t offset, size_t bytes, bool value) {
-  if (!a.tracked) {
-    if (value) return;
-    a.tracked = true;
-    a.valid.assign((a.bytes + 63) / 64, ~uint64_t{0});
+// Marks bytes of an allocation as written or as not. nullptr: memory of the host.
+void SetValid(simt::Allocation* a, size_t offset, size_t bytes, bool value) {
+  if (a == nullptr || (!a->tracked && value)) return;
+  if (!a->tracked) {
+    a->tracked = true;
+    a->valid.assign((a->bytes + 63) / 64, ~uint64_t{0});
   }
-  a.SetValid(offset, bytes, value);
+  a->SetValid(offset, bytes, value);
 }
 
 // Converts the elements of a snapshot of type `from` into the tensor. Same count.
 void Write(Session& session, KuafuTensor& to, const Snapshot& snapshot, int32_t from) {
   if (to.count == 0) return;
-  simt::Allocation& a = *AllocationOf(session, to);
+  simt::Allocation* a = AllocationOf(session, to);
   auto* base = static_cast<uint8_t*>(to.storage->base);
   const auto size = static_cast<size_t>(ElementSize(to.layout.dtype));
   const auto from_size = static_cast<size_t>(ElementSize(from));
@@ -364,10 +400,11 @@ Status CheckWritable(const KuafuTensor& t) {
   return OkStatus();
 }
 
-Result<KuafuTensor*> Converted(Session& session, const KuafuTensor& t, int32_t dtype) {
+Result<KuafuTensor*> Converted(Session& session, const KuafuTensor& t, int32_t dtype, Where place) {
   KUAFU_TRY(const Snapshot snapshot, TakeSnapshot(session, t));
-  KUAFU_TRY(KuafuTensor * copy,
-            NewTensor(session, {dtype, t.layout.sizes, RowMajor(t.layout.sizes), 0}, false));
+  KUAFU_TRY(
+      KuafuTensor * copy,
+      NewTensor(session, {dtype, t.layout.sizes, RowMajor(t.layout.sizes), 0}, {.place = place}));
   Write(session, *copy, snapshot, t.layout.dtype);
   session.NoteCopied(copy->storage->base, t.storage->base);
   return copy;
@@ -385,6 +422,11 @@ TensorState::~TensorState() = default;
 
 Storage::~Storage() {
   if (!owned) return;
+  if (host) {
+    std::free(base);
+    if (base != nullptr) session.tensors().host_bytes -= bytes;
+    return;
+  }
   // The candidate may have passed the address to cudaFree itself.
   const simt::Allocation* a = session.memory().Get(id);
   if (a != nullptr && a->live) session.FreeDevice(base);
@@ -406,14 +448,23 @@ Result<KuafuTensor*> MakeTensor(Session& session, const TensorLayout& layout,
                                 std::span<const uint8_t> bytes, const std::string& name) {
   KUAFU_TRY(const Extent extent, Measure(layout));
   KUAFU_TRY_STATUS(CheckInside(layout, extent, bytes.size()));
-  KUAFU_TRY(auto storage, MakeStorage(session, bytes.size(), name, true));
+  KUAFU_TRY(auto storage, MakeStorage(session, bytes.size(), name, {.zero = true}));
   if (!bytes.empty()) std::memcpy(storage->base, bytes.data(), bytes.size());
   return Adopt(session, std::move(storage), layout, extent.count);
 }
 
 Result<KuafuTensor*> WrapTensor(Session& session, const TensorLayout& layout, void* base,
-                                uint64_t bytes) {
+                                uint64_t bytes, Where place) {
   KUAFU_TRY(const Extent extent, Measure(layout));
+  if (place == Where::kHost) {
+    auto storage = std::make_shared<Storage>(session);
+    storage->owned = false;
+    storage->host = true;
+    storage->base = base;
+    storage->bytes = base == nullptr ? 0 : bytes;
+    KUAFU_TRY_STATUS(CheckInside(layout, extent, storage->bytes));
+    return Adopt(session, std::move(storage), layout, extent.count);
+  }
   const uint32_t id = session.memory().IdOf(reinterpret_cast<uint64_t>(base));
   const simt::Allocation* a = session.memory().Get(id);
   if (extent.count > 0 && (a == nullptr || !a->live))
@@ -441,6 +492,28 @@ bool IsTensor(Session& session, const KuafuTensor* tensor) {
 
 TensorLayout LayoutOf(const KuafuTensor* tensor) { return tensor->layout; }
 
+Where WhereIs(const KuafuTensor* tensor) {
+  return tensor->storage->host ? Where::kHost : Where::kDevice;
+}
+
+std::string HostTensorAt(Session& session, uint64_t address) {
+  // The name must not depend on the order of a hash table: the largest layout has it.
+  const KuafuTensor* found = nullptr;
+  std::string name;
+  for (const auto& [handle, tensor] : session.tensors().live) {
+    const Storage& storage = *tensor->storage;
+    const auto base = reinterpret_cast<uint64_t>(storage.base);
+    if (!storage.host || address - base >= storage.bytes) continue;
+    const std::string own = NameOf(tensor->layout);
+    if (found != nullptr &&
+        (found->count > tensor->count || (found->count == tensor->count && name <= own)))
+      continue;
+    found = handle;
+    name = own;
+  }
+  return name;
+}
+
 int64_t References(const KuafuTensor* tensor) { return tensor->references; }
 
 uint64_t ElementBytes(const KuafuTensor* tensor) {
@@ -458,7 +531,7 @@ std::span<const uint8_t> StorageBytes(const KuafuTensor* tensor) {
 }
 
 Gathered Gather(Session& session, const KuafuTensor* tensor, std::span<uint8_t> out) {
-  if (tensor->count > 0 && IsRowMajor(*tensor)) {
+  if (tensor->count > 0 && !tensor->storage->host && IsRowMajor(*tensor)) {
     CopyOut(session, *tensor, out, nullptr);
     return {out.size(), session.memory().BytesNeverWritten(tensor->first(), out.size())};
   }
@@ -520,7 +593,9 @@ KUAFU_EXPORT KuafuTensor* kuafu_tensor_new(int32_t ndim, const int64_t* sizes,
   auto checked = abi::Measure(layout);
   if (!checked.ok()) return Refuse(std::move(checked).error());
   layout.strides = strides != nullptr ? List(strides, ndim) : abi::RowMajor(layout.sizes);
-  return Answer(abi::NewTensor(Current(), std::move(layout), (flags & KUAFU_TENSOR_ZERO) != 0));
+  const Where place = (flags & KUAFU_TENSOR_HOST) != 0 ? Where::kHost : Where::kDevice;
+  return Answer(abi::NewTensor(Current(), std::move(layout),
+                               {.zero = (flags & KUAFU_TENSOR_ZERO) != 0, .place = place}));
 }
 
 KUAFU_EXPORT KuafuTensor* kuafu_tensor_retain(KuafuTensor* tensor) {
@@ -564,7 +639,8 @@ KUAFU_EXPORT int64_t kuafu_tensor_storage_offset(const KuafuTensor* tensor) {
   return t == nullptr ? -1 : t->layout.offset;
 }
 KUAFU_EXPORT int32_t kuafu_tensor_is_cuda(const KuafuTensor* tensor) {
-  return Live(tensor, "asking for the device of a tensor") == nullptr ? -1 : 1;
+  const KuafuTensor* t = Live(tensor, "asking for the device of a tensor");
+  return t == nullptr ? -1 : t->storage->host ? 0 : 1;
 }
 
 KUAFU_EXPORT KuafuTensor* kuafu_tensor_as_strided(KuafuTensor* tensor, int32_t ndim,
@@ -587,7 +663,7 @@ KUAFU_EXPORT KuafuTensor* kuafu_tensor_contiguous(KuafuTensor* tensor) {
   KuafuTensor* t = Live(tensor, "making a tensor contiguous");
   if (t == nullptr) return nullptr;
   if (t->count != 0 && !abi::IsRowMajor(*t))
-    return Answer(abi::Converted(Current(), *t, t->layout.dtype));
+    return Answer(abi::Converted(Current(), *t, t->layout.dtype, abi::WhereIs(t)));
   ++t->references;
   return t;
 }
@@ -600,7 +676,17 @@ KUAFU_EXPORT KuafuTensor* kuafu_tensor_to_dtype(KuafuTensor* tensor, int32_t dty
                                                    std::to_string(dtype) +
                                                    " is none of PyTorch's that are known here"});
   }
-  return Answer(abi::Converted(Current(), *t, dtype));
+  return Answer(abi::Converted(Current(), *t, dtype, abi::WhereIs(t)));
+}
+
+KUAFU_EXPORT KuafuTensor* kuafu_tensor_to_place(KuafuTensor* tensor, int32_t host) {
+  KuafuTensor* t = Live(tensor, "moving a tensor");
+  if (t == nullptr) return nullptr;
+  const Where place = host != 0 ? Where::kHost : Where::kDevice;
+  if (abi::WhereIs(t) != place)
+    return Answer(abi::Converted(Current(), *t, t->layout.dtype, place));
+  ++t->references;
+  return t;
 }
 
 KUAFU_EXPORT int32_t kuafu_tensor_fill(KuafuTensor* tensor, double value) {
@@ -656,7 +742,8 @@ KUAFU_EXPORT int32_t kuafu_tensor_item(const KuafuTensor* tensor, double* real, 
   }
   auto& session = Current();
   const auto size = static_cast<size_t>(abi::ElementSize(t->layout.dtype));
-  if (session.options().sanitize && session.memory().BytesNeverWritten(t->first(), size) > 0) {
+  if (session.options().sanitize && !t->storage->host &&
+      session.memory().BytesNeverWritten(t->first(), size) > 0) {
     const kuafu::simt::Allocation* a = abi::AllocationOf(session, *t);
     session.AddFinding({.kind = kuafu::simt::Finding::Kind::kUninit,
                         .message = "the host reads an element of " + a->name +

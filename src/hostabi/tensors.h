@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device tensors of a candidate, seen from the process that runs it: inputs go in as bytes of a
+// Tensors of a candidate, seen from the process that runs it: inputs go in as bytes of a
 // storage with a layout over them, results come out row-major. The candidate itself uses the C
 // functions of kuafu/tensor_abi.h, which work on the same objects in the current session.
 //
@@ -37,10 +37,12 @@ struct TensorLayout {
 // caller gets one reference; give it back with kuafu_tensor_release.
 Result<KuafuTensor*> MakeTensor(Session& session, const TensorLayout& layout,
                                 std::span<const uint8_t> storage, const std::string& name);
-// Over memory that is on the device already: `base` is the start of an allocation, or nullptr for a
-// tensor without elements. The caller keeps it alive as long as the tensor. One reference.
+enum class Where : uint8_t { kDevice, kHost };
+// Over memory that is there already: on the device `base` is the start of an allocation, on the
+// host any address; nullptr for a tensor without elements. The caller keeps it alive as long as the
+// tensor. One reference.
 Result<KuafuTensor*> WrapTensor(Session& session, const TensorLayout& layout, void* base,
-                                uint64_t bytes);
+                                uint64_t bytes, Where place);
 // Another layout over the storage of `other`, possibly of another type. One reference.
 Result<KuafuTensor*> ShareTensor(Session& session, KuafuTensor* other, const TensorLayout& layout);
 
@@ -48,13 +50,18 @@ Result<KuafuTensor*> ShareTensor(Session& session, KuafuTensor* other, const Ten
 bool IsTensor(Session& session, const KuafuTensor* tensor);
 // Precondition of what follows: IsTensor().
 TensorLayout LayoutOf(const KuafuTensor* tensor);
+Where WhereIs(const KuafuTensor* tensor);
 int64_t References(const KuafuTensor* tensor);
 // Bytes of the elements in row-major order.
 uint64_t ElementBytes(const KuafuTensor* tensor);
-// Its number in the allocation table, 0 when it has no bytes.
+// Its number in the allocation table, 0 when it has no bytes or is on the host.
 uint32_t AllocationId(const KuafuTensor* tensor);
 // The whole allocation, whatever the layout shows of it.
 std::span<const uint8_t> StorageBytes(const KuafuTensor* tensor);
+
+// Of the tensor on the host that the address lies in: "the float32 tensor [4]"; empty if there is
+// none.
+std::string HostTensorAt(Session& session, uint64_t address);
 
 struct Gathered {
   uint64_t bytes = 0;

@@ -150,7 +150,8 @@ Json ResultJson(KuafuTensor* tensor, const std::vector<KuafuTensor*>& arguments)
                {"dtype", hostabi::TensorTypeName(layout.dtype)},
                {"shape", layout.sizes},
                {"strides", layout.strides},
-               {"offset", layout.offset}};
+               {"offset", layout.offset},
+               {"cpu", hostabi::WhereIs(tensor) == hostabi::Where::kHost}};
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (hostabi::StorageBytes(arguments[i]).data() != storage.data() || storage.empty()) continue;
     json["alias"] = i;
@@ -203,8 +204,10 @@ Result<KuafuTensor*> WrapTensor(hostabi::Session& session, const Json& json) {
       list->push_back(v.get<int64_t>());
     }
   }
+  KUAFU_TRY(const bool cpu, JsonBool(json, "cpu"));
   return hostabi::WrapTensor(session, layout, reinterpret_cast<void*>(base),
-                             static_cast<uint64_t>(std::max<int64_t>(bytes, 0)));
+                             static_cast<uint64_t>(std::max<int64_t>(bytes, 0)),
+                             cpu ? hostabi::Where::kHost : hostabi::Where::kDevice);
 }
 
 Result<Json> Call(hostabi::Session& session, const KuafuModule::Function& function,

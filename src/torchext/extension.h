@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loaded extensions and calls of their functions. Arguments and results cross as JSON:
 //   {"t": {"base": address, "bytes": n, "dtype": "f32", "shape": [...], "strides": [...],
-//    "offset": n}}, {"i": 3}, {"r": "0.5"}, {"b": true}, {"n": null}, {"s": "text"}, {"l": [1, 2]},
+//    "offset": n, "cpu": whether it is in memory of the host}}, {"i": 3}, {"r": "0.5"}, {"b":
+//    true}, {"n": null}, {"s": "text"}, {"l": [1, 2]},
 //   {"rl": ["0.5"]}, {"tl": [tensors]}
 #pragma once
 

@@ -20,7 +20,8 @@ class ExtensionTest : public ::testing::Test {
             {"dtype", "f32"},
             {"shape", {count}},
             {"strides", {1}},
-            {"offset", 0}};
+            {"offset", 0},
+            {"cpu", false}};
   }
   Result<Json> CallWith(KuafuInvoker invoke, const Json& arguments) {
     KuafuModule module;
@@ -101,6 +102,37 @@ TEST_F(ExtensionTest, TensorOutsideTheDeviceOrItsStorageIsRefused) {
   EXPECT_FALSE(CallWith(invoke, Json::array({{{"t", host}}})).ok());
   EXPECT_FALSE(CallWith(invoke, Json::array({{{"q", 1}}})).ok());
   EXPECT_FALSE(CallWith(invoke, Json::array({3})).ok());
+}
+
+TEST_F(ExtensionTest, TensorOnTheHostArrivesAndLeavesAsOne) {
+  const auto invoke = [](void*, KuafuCall* call) {
+    KuafuTensor* x = call->arguments[0].tensor;
+    const int64_t size = 3;
+    KuafuTensor* made =
+        kuafu_tensor_new(1, &size, nullptr, KUAFU_INT32, KUAFU_TENSOR_HOST | KUAFU_TENSOR_ZERO);
+    KuafuTensor* moved = kuafu_tensor_to_place(x, 0);
+    if (kuafu_tensor_is_cuda(x) == 0 && kuafu_tensor_is_cuda(moved) == 1) {
+      for (KuafuTensor* t : {x, made, moved}) kuafu_call_return(call, t);
+    }
+    kuafu_tensor_release(made);
+    kuafu_tensor_release(moved);
+  };
+  float values[4] = {1, 2, 3, 4};
+  Json x = Tensor(4);
+  x["base"] = reinterpret_cast<uint64_t>(values);
+  x["cpu"] = true;
+  const auto result = CallWith(invoke, Json::array({{{"t", x}}}));
+  ASSERT_TRUE(result.ok());
+  const Json& results = result.value()["values"];
+  ASSERT_EQ(results.size(), 3u) << result.value().dump();
+  EXPECT_EQ(results[0]["t"]["alias"], 0);
+  EXPECT_EQ(results[0]["t"]["cpu"], true);
+  EXPECT_EQ(results[1]["t"]["cpu"], true);
+  EXPECT_EQ(results[2]["t"]["cpu"], false);
+  const auto* moved = reinterpret_cast<const float*>(results[2]["t"]["base"].get<uint64_t>());
+  EXPECT_EQ(moved[3], 4);
+  for (const size_t i : {1, 2})
+    kuafu_tensor_release(reinterpret_cast<KuafuTensor*>(results[i]["t"]["handle"].get<uint64_t>()));
 }
 
 TEST_F(ExtensionTest, MoreResultsThanThereIsRoomForAreCut) {

@@ -251,27 +251,29 @@ enum class Layout : int8_t { Strided, Sparse };
 constexpr Layout kStrided = Layout::Strided, kSparse = Layout::Sparse;
 struct TensorOptions {
   ScalarType type = ScalarType::Float;
-  Device place;
-  bool has_type = false;
+  Device place = DeviceType::CPU;  // where PyTorch creates what it is told nothing about
+  bool has_type = false, has_place = false;
   TensorOptions() = default;
   TensorOptions(ScalarType t) : type(t), has_type(true) {}
   TensorOptions(TypeMeta t) : TensorOptions((ScalarType)t) {}
-  TensorOptions(Device d) : place(d) {}
-  TensorOptions(DeviceType d) : place(d) {}
+  TensorOptions(Device d) : place(d), has_place(true) {}
+  TensorOptions(DeviceType d) : place(d), has_place(true) {}
   TensorOptions(Layout) {}
   TensorOptions(MemoryFormat) {}
   TensorOptions dtype(ScalarType t) const { TensorOptions o = *this; o.type = t; o.has_type = true; return o; }
   template <class T> TensorOptions dtype() const { return dtype(CppTypeToScalarType<T>::value); }
-  TensorOptions device(Device d) const { TensorOptions o = *this; o.place = d; return o; }
+  TensorOptions device(Device d) const { TensorOptions o = *this; o.place = d; o.has_place = true; return o; }
   TensorOptions device(DeviceType d, int index = 0) const { return device(Device(d, index)); }
   template <class T, class = std::enable_if_t<std::is_same_v<T, std::optional<Device>>>> TensorOptions device(const T& d) const { return d ? device(*d) : *this; }
-  TensorOptions device_index(int) const { return *this; }
+  TensorOptions device_index(int index) const { return device(kKuafuDevice, index); }
   TensorOptions requires_grad(bool = true) const { return *this; }
   TensorOptions memory_format(MemoryFormat) const { return *this; }
   TensorOptions layout(Layout) const { return *this; }
   TensorOptions pinned_memory(bool = true) const { return *this; }
   TypeMeta dtype() const { return type; }
   Device device() const { return place; }
+  bool has_dtype() const { return has_type; }
+  bool has_device() const { return has_place; }
   Layout layout() const { return kStrided; }
   bool requires_grad() const { return false; }
 };

@@ -55,6 +55,19 @@ template <> struct Convert<std::string_view> {
   static constexpr uint32_t kAccepts = Accept(KUAFU_STRING);
   static std::string_view Get(const KuafuValue& v) { return {v.string, (size_t)v.count}; }
 };
+// With a NUL at the end, for as long as the call takes.
+struct CharPointer {
+  std::string text;
+  operator const char*() const { return text.c_str(); }
+};
+template <> struct Convert<const char*> {
+  static constexpr uint32_t kAccepts = Accept(KUAFU_STRING);
+  static CharPointer Get(const KuafuValue& v) { return {std::string(v.string, (size_t)v.count)}; }
+};
+template <> struct Convert<at::Device> {
+  static constexpr uint32_t kAccepts = Accept(KUAFU_STRING);
+  static at::Device Get(const KuafuValue& v) { return at::Device(std::string(v.string, (size_t)v.count)); }
+};
 
 // An element of a list.
 template <class T> struct Element {

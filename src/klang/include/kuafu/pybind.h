@@ -96,6 +96,12 @@ constexpr arg operator""_a(const char* name, size_t) { return arg(name); }
 class module_ {
  public:
   explicit module_(KuafuModule* handle) : handle_(handle) {}
+  // Its functions have names with a dot.
+  module_ def_submodule(const char* name, const char* = nullptr) const {
+    module_ inner(handle_);
+    inner.prefix_ = prefix_ + name + ".";
+    return inner;
+  }
   template <class R, class... P, class... X> module_& def(const char* name, R (*f)(P...), const X&... extra) {
     return Add<sizeof...(P)>(name, &kuafu::InvokeFunction<R, P...>, (void*)f, extra...);
   }
@@ -114,7 +120,7 @@ class module_ {
     KuafuParameter rows[N + 1] = {};
     [[maybe_unused]] KuafuParameter* row = rows;
     (Put(row, extra), ...);
-    kuafu_module_def(handle_, name, invoke, f, (int32_t)N, rows);
+    kuafu_module_def(handle_, prefix_.empty() ? name : (prefix_ + name).c_str(), invoke, f, (int32_t)N, rows);
     return *this;
   }
   static void Put(KuafuParameter*& row, const arg& a) { *row++ = a.row; }
@@ -122,6 +128,7 @@ class module_ {
   static void Put(KuafuParameter*&, const char*) {}
   static void Put(KuafuParameter*&, return_value_policy) {}
   KuafuModule* handle_;
+  std::string prefix_;
 };
 using module = module_;
 }  // namespace pybind11

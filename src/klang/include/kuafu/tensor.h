@@ -135,7 +135,7 @@ class Tensor {
   bool is_floating_point() const { return isFloatingType(scalar_type()); }
   Device device() const { return Device(is_cuda() ? kKuafuDevice : DeviceType::CPU); }
   Layout layout() const { return kStrided; }
-  int get_device() const { return 0; }
+  int get_device() const { return is_cuda() ? 0 : -1; }
   bool is_cuda() const { return kuafu_tensor_is_cuda(handle()) != 0; }
   bool is_privateuseone() const { return is_cuda(); }
   bool is_musa() const { return is_cuda(); }
@@ -191,7 +191,11 @@ class Tensor {
   GenericPackedTensorAccessor<T, N, Traits, I> packed_accessor() const { return {Checked<T>(N), sizes().data(), strides().data()}; }
   template <class T, size_t N, template <class> class Traits = DefaultPtrTraits>
   GenericPackedTensorAccessor<T, N, Traits, int64_t> generic_packed_accessor() const { return packed_accessor<T, N, Traits>(); }
-  template <class T, size_t N> TensorAccessor<T, N> accessor() const { return {Checked<T>(N), sizes().data(), strides().data()}; }
+  // Of the host's code: on a GPU the first access to an element would crash the process.
+  template <class T, size_t N> TensorAccessor<T, N> accessor() const {
+    if (is_cuda()) kuafu::Raise("accessor: host code cannot reach the elements of a tensor on the GPU: use packed_accessor32 in a kernel, or cpu()");
+    return {Checked<T>(N), sizes().data(), strides().data()};
+  }
   template <class T> T item() const {
     double real = 0;
     int64_t integer = 0;
@@ -210,7 +214,7 @@ class Tensor {
   Tensor contiguous(MemoryFormat format = MemoryFormat::Contiguous) const {
     if (format != MemoryFormat::Contiguous && format != MemoryFormat::Preserve && is_contiguous(format)) return *this;
     if (format == MemoryFormat::ChannelsLast || format == MemoryFormat::ChannelsLast3d) {
-      return Take(kuafu_tensor_new((int32_t)dim(), sizes().data(), FormatStrides(format).data(), kuafu_tensor_dtype(handle()), KUAFU_TENSOR_UNINIT)).copy_(*this);
+      return Take(kuafu_tensor_new((int32_t)dim(), sizes().data(), FormatStrides(format).data(), kuafu_tensor_dtype(handle()), is_cuda() ? 0 : KUAFU_TENSOR_HOST)).copy_(*this);
     }
     return Take(kuafu_tensor_contiguous(handle()));
   }
@@ -394,16 +398,16 @@ class Tensor {
   Tensor to(ScalarType t) const { return t == scalar_type() ? *this : Take(kuafu_tensor_to_dtype(handle(), (int32_t)t)); }
   Tensor to(ScalarType t, bool, bool copy = false) const { return copy && t == scalar_type() ? clone() : to(t); }
   Tensor to(TypeMeta t) const { return to((ScalarType)t); }
-  Tensor to(const TensorOptions& o, bool = false, bool = false) const { return o.has_type ? to(o.place).to(o.type) : to(o.place); }
+  Tensor to(const TensorOptions& o, bool = false, bool = false) const { return (o.has_place ? to(o.place) : *this).to(o.has_type ? o.type : scalar_type()); }
   Tensor to(Device d, bool = false) const { return d.is_cpu() ? cpu() : cuda(); }
   Tensor to(DeviceType d, bool = false) const { return to(Device(d)); }
   Tensor to(Device d, ScalarType t, bool = false, bool = false) const { return to(d).to(t); }
-  Tensor to(const Tensor& o) const { return to(o.scalar_type()); }
+  Tensor to(const Tensor& o) const { return to(o.device()).to(o.scalar_type()); }
   Tensor toType(ScalarType t) const { return to(t); }
-  Tensor type_as(const Tensor& o) const { return to(o.scalar_type()); }
-  Tensor cuda(int = 0, bool = false) const { return *this; }
-  Tensor musa() const { return *this; }
-  Tensor cpu() const { kuafu::Raise("cpu: tensors stay on the device; use item for one element"); }
+  Tensor type_as(const Tensor& o) const { return to(o); }
+  Tensor cuda(int = 0, bool = false) const { return is_cuda() ? *this : Take(kuafu_tensor_to_place(handle(), 0)); }
+  Tensor musa() const { return cuda(); }
+  Tensor cpu() const { return is_cuda() ? Take(kuafu_tensor_to_place(handle(), 1)) : *this; }
   Tensor pin_memory() const { return *this; }
   Tensor new_empty(IntArrayRef s, const TensorOptions& o) const;
   Tensor new_zeros(IntArrayRef s, const TensorOptions& o) const;
@@ -488,24 +492,25 @@ class Tensor {
   KuafuTensor* handle_ = nullptr;
 };
 
+inline Tensor Make(IntArrayRef s, const int64_t* strides, const TensorOptions& o, uint32_t flags) {
+  return Tensor::Take(kuafu_tensor_new((int32_t)s.size(), s.data(), strides, (int32_t)o.type, flags | (o.place.is_cpu() ? KUAFU_TENSOR_HOST : 0)));
+}
 inline Tensor empty_strided(IntArrayRef s, IntArrayRef t, const TensorOptions& o = {}) {
   if (s.size() != t.size()) kuafu::Raise("empty_strided: as many strides as sizes are needed");
-  return Tensor::Take(kuafu_tensor_new((int32_t)s.size(), s.data(), t.data(), (int32_t)o.type, KUAFU_TENSOR_UNINIT));
+  return Make(s, t.data(), o, KUAFU_TENSOR_UNINIT);
 }
-inline Tensor empty(IntArrayRef s, const TensorOptions& o = {}) {
-  return Tensor::Take(kuafu_tensor_new((int32_t)s.size(), s.data(), nullptr, (int32_t)o.type, KUAFU_TENSOR_UNINIT));
-}
+inline Tensor empty(IntArrayRef s, const TensorOptions& o = {}) { return Make(s, nullptr, o, KUAFU_TENSOR_UNINIT); }
 inline Tensor empty(IntArrayRef s, const TensorOptions& o, std::optional<MemoryFormat>) { return empty(s, o); }
-inline Tensor zeros(IntArrayRef s, const TensorOptions& o = {}) {
-  return Tensor::Take(kuafu_tensor_new((int32_t)s.size(), s.data(), nullptr, (int32_t)o.type, KUAFU_TENSOR_ZERO));
-}
-inline Tensor empty(IntArrayRef s, ScalarType t, std::optional<Layout>, std::optional<Device>, std::optional<bool>, std::optional<MemoryFormat> = std::nullopt) { return empty(s, TensorOptions(t)); }
+inline Tensor zeros(IntArrayRef s, const TensorOptions& o = {}) { return Make(s, nullptr, o, KUAFU_TENSOR_ZERO); }
+inline Tensor empty(IntArrayRef s, ScalarType t, std::optional<Layout>, std::optional<Device> d, std::optional<bool>, std::optional<MemoryFormat> = std::nullopt) { return empty(s, TensorOptions(t).device(d)); }
 inline Tensor full(IntArrayRef s, const Scalar& v, const TensorOptions& o) {
   return empty(s, o.has_type || v.isFloatingPoint() ? o : o.dtype(v.type())).fill_(v);
 }
 inline Tensor full(IntArrayRef s, const Scalar& v) { return full(s, v, TensorOptions()); }
 inline Tensor ones(IntArrayRef s, const TensorOptions& o = {}) { return empty(s, o).fill_(1.0); }
-inline TensorOptions Merge(const Tensor& t, const TensorOptions& o) { return o.has_type ? o : t.options(); }
+inline TensorOptions Merge(const Tensor& t, const TensorOptions& o) {
+  return (o.has_place ? o : o.device(t.device())).dtype(o.has_type ? o.type : t.scalar_type());
+}
 inline Tensor empty_like(const Tensor& t) { return empty(t.sizes(), t.options()); }
 inline Tensor empty_like(const Tensor& t, const TensorOptions& o, std::optional<MemoryFormat> = std::nullopt) { return empty(t.sizes(), Merge(t, o)); }
 inline Tensor zeros_like(const Tensor& t, const TensorOptions& o = {}) { return zeros(t.sizes(), Merge(t, o)); }
@@ -518,8 +523,9 @@ inline Tensor Tensor::new_full(IntArrayRef s, const Scalar& v, const TensorOptio
 // Values that the host has.
 inline Tensor FromHost(const void* data, IntArrayRef sizes, ScalarType own, const TensorOptions& o) {
   Tensor t = empty(sizes, o.dtype(own));
-  if (t.numel() > 0 && KUAFU_RUNTIME(Memcpy)(t.data_ptr(), data, t.nbytes(), KUAFU_RUNTIME(MemcpyHostToDevice)) != cudaSuccess)
-    kuafu::Raise("tensor: the values cannot be copied to the device");
+  const auto kind = t.is_cuda() ? KUAFU_RUNTIME(MemcpyHostToDevice) : KUAFU_RUNTIME(MemcpyHostToHost);
+  if (t.numel() > 0 && KUAFU_RUNTIME(Memcpy)(t.data_ptr(), data, t.nbytes(), kind) != cudaSuccess)
+    kuafu::Raise("tensor: the values cannot be copied");
   return o.has_type ? t.to(o.type) : t;
 }
 template <class T> inline Tensor tensor(ArrayRef<T> v, const TensorOptions& o = {}) {

@@ -4,7 +4,8 @@
  * because the two sides are built by different compilers.
  *
  * Ownership: a function that returns KuafuTensor* gives the caller one reference. NULL (or a negative int)
- * means failure; kuafu_tensor_error() then says why. All tensors live on the simulated device. */
+ * means failure; kuafu_tensor_error() then says why. A tensor lives on the simulated device, or in memory of
+ * the host, which kernels cannot reach. */
 #pragma once
 
 #include <stddef.h>
@@ -22,27 +23,29 @@ enum {
   KUAFU_FLOAT16 = 5, KUAFU_FLOAT32 = 6, KUAFU_FLOAT64 = 7, KUAFU_BOOL = 11, KUAFU_BFLOAT16 = 15
 };
 enum { KUAFU_MAX_DIMS = 16 };
-enum { KUAFU_TENSOR_UNINIT = 0, KUAFU_TENSOR_ZERO = 1 }; /* kuafu_tensor_new flags */
+/* kuafu_tensor_new flags; without KUAFU_TENSOR_HOST the tensor is on the device. */
+enum { KUAFU_TENSOR_UNINIT = 0, KUAFU_TENSOR_ZERO = 1, KUAFU_TENSOR_HOST = 2 };
 
 /* strides NULL = row-major; counted in elements. */
 KuafuTensor* kuafu_tensor_new(int32_t ndim, const int64_t* sizes, const int64_t* strides, int32_t dtype,
                               uint32_t flags);
 KuafuTensor* kuafu_tensor_retain(KuafuTensor* tensor); /* returns its argument */
 void kuafu_tensor_release(KuafuTensor* tensor);        /* NULL is allowed */
-void* kuafu_tensor_data(const KuafuTensor* tensor);    /* device address of the first element */
+void* kuafu_tensor_data(const KuafuTensor* tensor);    /* address of the first element, on the device or the host */
 int32_t kuafu_tensor_ndim(const KuafuTensor* tensor);
 const int64_t* kuafu_tensor_sizes(const KuafuTensor* tensor);   /* lives as long as the tensor */
 const int64_t* kuafu_tensor_strides(const KuafuTensor* tensor); /* lives as long as the tensor */
 int32_t kuafu_tensor_dtype(const KuafuTensor* tensor);
 int64_t kuafu_tensor_numel(const KuafuTensor* tensor);
 int64_t kuafu_tensor_storage_offset(const KuafuTensor* tensor);
-int32_t kuafu_tensor_is_cuda(const KuafuTensor* tensor);
+int32_t kuafu_tensor_is_cuda(const KuafuTensor* tensor); /* 0: on the host */
 /* Shares the storage; offset counts elements from the start of the storage; must stay inside it. */
 KuafuTensor* kuafu_tensor_as_strided(KuafuTensor* tensor, int32_t ndim, const int64_t* sizes,
                                      const int64_t* strides, int64_t storage_offset);
 /* The same tensor if it is row-major, else a copy. */
 KuafuTensor* kuafu_tensor_contiguous(KuafuTensor* tensor);
 KuafuTensor* kuafu_tensor_to_dtype(KuafuTensor* tensor, int32_t dtype); /* always a copy, row-major */
+KuafuTensor* kuafu_tensor_to_place(KuafuTensor* tensor, int32_t host); /* the same tensor if it is there already */
 int32_t kuafu_tensor_fill(KuafuTensor* tensor, double value);
 int32_t kuafu_tensor_copy(KuafuTensor* to, const KuafuTensor* from); /* same sizes; converts the type */
 int32_t kuafu_tensor_item(const KuafuTensor* tensor, double* real, int64_t* integer); /* one element */

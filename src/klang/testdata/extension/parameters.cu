@@ -35,6 +35,9 @@ int64_t of_tuples(std::tuple<int, int> a, std::array<int64_t, 3> b, std::pair<in
 int64_t of_type(at::ScalarType type, at::Scalar a, const c10::optional<std::vector<int64_t>>& list, c10::optional<std::string> name) {
     return (int64_t)type + (a.isFloatingPoint() ? 100 : 200) + (list ? (int64_t)list->size() * 1000 : 0) + (name ? 10000 : 0);
 }
+int64_t of_chars(const char* a, c10::Device b, torch::Device c) {
+    return (int64_t)strlen(a) + 10 * (std::string(a) == "mean") + 100 * b.is_cuda() + 1000 * c.is_cpu();
+}
 void nothing() {}
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
@@ -47,5 +50,8 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("of_tensor_list", &of_tensor_list);
     m.def("of_tuples", &of_tuples);
     m.def("of_type", &of_type, py::arg("type") = torch::kFloat32, py::arg("a") = 1, py::arg("list") = std::vector<int64_t>{1, 2}, py::arg("name") = py::none());
+    m.def("of_chars", &of_chars, py::arg("a") = "abc", py::arg("b") = "cuda:0", py::arg("c") = "cpu");
     m.def("nothing", &nothing);
+    auto inner = m.def_submodule("inner", "functions of their own");
+    inner.def("of_chars", &of_chars).def_submodule("deep").def("nothing", &nothing);
 }

@@ -30,7 +30,8 @@ def tensor_json(tensor):
         raise TypeError(f"a tensor of {tensor.dtype} cannot be passed to C++")
     count = tensor.storage().size() if address else 0
     return {"base": base, "bytes": count * size, "dtype": _DTYPES[tensor.dtype],
-            "shape": list(tensor.shape), "strides": list(tensor.stride()), "offset": offset}
+            "shape": list(tensor.shape), "strides": list(tensor.stride()), "offset": offset,
+            "cpu": not device.on_device(tensor)}
 
 
 class Sources:
@@ -200,10 +201,16 @@ class Loader:
                                "supported; use PYBIND11_MODULE or functions=[...]")
         module = types.ModuleType(name)
         for index, function in enumerate(reply["functions"]):
-            known = module.__dict__.get(function["name"])
+            *submodules, short = function["name"].split(".")
+            owner = module
+            for submodule in submodules:
+                if not isinstance(owner.__dict__.get(submodule), types.ModuleType):
+                    setattr(owner, submodule, types.ModuleType(owner.__name__ + "." + submodule))
+                owner = getattr(owner, submodule)
+            known = owner.__dict__.get(short)
             if not isinstance(known, Function):
-                known = Function(self, reply["extension"], function["name"])
-                setattr(module, function["name"], known)
+                known = Function(self, reply["extension"], short)
+                setattr(owner, short, known)
             known.overloads.append((index, function["parameters"]))
         return module
 
@@ -254,9 +261,6 @@ def _argument(value):
     if isinstance(value, Default):
         return value.value
     if isinstance(value, torch.Tensor):
-        if not device.on_device(value):
-            raise RuntimeError("a CPU tensor was passed to the extension, whose kernels can only "
-                               "reach the GPU: move it with .cuda() first")
         return {"t": tensor_json(value)}
     if value is None:
         return {"n": None}
@@ -270,6 +274,8 @@ def _argument(value):
         return {"r": value.hex()}
     if isinstance(value, str):
         return {"s": value}
+    if isinstance(value, device.device):
+        return {"s": str(value)}
     if isinstance(value, torch.dtype):
         return {"i": _SCALAR_TYPES[value]}
     if isinstance(value, (list, tuple)):
