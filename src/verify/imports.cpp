@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "os/memfd.h"
 #include "verify/legality.h"
 
 namespace kuafu::verify {
@@ -75,13 +76,13 @@ class Imports {
   explicit Imports(const Policy& policy) : policy_(policy) {}
 
   void Symbol(std::string_view name) {
+    // Whole names first: what our headers use is allowed here and not in a candidate's own text.
+    if (policy_.symbols.names.contains(name)) return;
     if (HasPrefix(policy_.symbols.library_prefixes, name)) return Add("library_call", name);
     if (const auto it = policy_.cpp.names.find(name); it != policy_.cpp.names.end())
       return Add(it->second, name);
     const bool denied = HasPrefix(policy_.symbols.denied_prefixes, name);
-    if (!denied &&
-        (policy_.symbols.names.contains(name) || HasPrefix(policy_.symbols.prefixes, name)))
-      return;
+    if (!denied && HasPrefix(policy_.symbols.prefixes, name)) return;
     if (const auto it = policy_.cpp.calls.find(name); it != policy_.cpp.calls.end())
       return Add(it->second, name);
     Add("forbidden_symbol", name);
@@ -143,6 +144,12 @@ Result<std::vector<LegalityFinding>> CheckImports(std::span<const uint8_t> elf,
   if (!found_table) return Bad("it has no table of dynamic symbols");
   if (!file.ok()) return Bad("it is cut off");
   return std::move(imports.found);
+}
+
+Result<std::vector<LegalityFinding>> CheckImportsOfFile(int fd, const Policy& policy) {
+  KUAFU_TRY(const int64_t bytes, os::FdSize(fd));
+  KUAFU_TRY(const os::Mapping file, os::MapFd(fd, bytes, os::Access::kReadOnly));
+  return CheckImports(file.bytes(), policy);
 }
 
 }  // namespace kuafu::verify

@@ -30,6 +30,8 @@ std::vector<LegalityFinding> CheckSource(std::string_view source, const Policy& 
 // may be hostile. invalid_input when it is no ELF library that can be read.
 Result<std::vector<LegalityFinding>> CheckImports(std::span<const uint8_t> elf,
                                                   const Policy& policy);
+// The same of the whole file behind a descriptor, which is borrowed.
+Result<std::vector<LegalityFinding>> CheckImportsOfFile(int fd, const Policy& policy);
 
 // Puts findings into a verdict: what rejects becomes its findings, class, reason and summary, and
 // the gate fails; remarks become notes. True if something rejects. `file` is for the findings.

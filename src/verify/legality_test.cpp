@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "os/file.h"
 
 namespace kuafu::verify {
@@ -124,6 +127,41 @@ TEST(Legality, AnyBytesEnd) {
   CheckSource(calls, Default());
   CheckSource("#define", Default());
   CheckSource("#include", Default());
+}
+
+// An import that no rule of the sources' text can see: declared under another name, by assembly.
+TEST(Legality, ImportsOfALibraryAreNamedAndHostileFilesAreNoCrash) {
+  const std::string self = os::ReadFile("/proc/self/exe", 1 << 28).value();
+  const auto check = [](std::string_view elf) {
+    return CheckImports({reinterpret_cast<const uint8_t*>(elf.data()), elf.size()}, Default());
+  };
+  const auto found = check(self);
+  ASSERT_TRUE(found.ok()) << found.error().ToString();
+  const auto names = [&](const char* code, const char* name) {
+    return std::any_of(found.value().begin(), found.value().end(), [&](const auto& f) {
+      return f.code == code && f.message.find(name) != std::string::npos;
+    });
+  };
+  // This program, for one, opens and writes files; memcpy is everybody's.
+  EXPECT_TRUE(names("forbidden_host_call", "open")) << found.value().size();
+  EXPECT_FALSE(names("forbidden_symbol", "memcpy"));
+  for (size_t length : {0, 3, 63, 64, 1000, 5000})
+    EXPECT_FALSE(check(std::string_view(self).substr(0, length)).ok()) << length;
+  // The headers, wherever they are: every byte of the file's and of the sections' turned around.
+  std::string bytes = self;
+  uint64_t sections_at = 0;
+  std::memcpy(&sections_at, bytes.data() + 40, sizeof(sections_at));
+  const auto flip_each = [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < std::min(end, bytes.size()); ++i) {
+      for (const char with : {'\xff', '\x80', '\x01'}) {
+        bytes[i] = static_cast<char>(bytes[i] ^ with);
+        check(bytes).ok();
+        bytes[i] = static_cast<char>(bytes[i] ^ with);
+      }
+    }
+  };
+  flip_each(0, 64);
+  flip_each(sections_at, sections_at + size_t{64} * 8);
 }
 
 TEST(Legality, PoliciesDifferAndMistakesAreRefused) {

@@ -224,10 +224,11 @@ Result<Verdict> Verifier::Verify(const Request& request) {
   Set(v, Gate::kParse, GateStatus::kPassed,
       std::to_string(SplitLines(source.value()).size()) + " lines of " + (musa ? "MUSA" : "CUDA"));
 
+  const Policy* policy = nullptr;
   if (request.policy == "off" || request.compat_kernelbench) {
     Set(v, Gate::kLegality, GateStatus::kSkipped, "switched off");
   } else {
-    KUAFU_TRY(const Policy* policy, PolicyNamed(request.policy));
+    KUAFU_TRY(policy, PolicyNamed(request.policy));
     if (ApplyLegality(CheckSource(source.value(), *policy), *policy,
                       os::BaseName(request.kernel_path), v))
       return finish(std::move(v));
@@ -248,6 +249,11 @@ Result<Verdict> Verifier::Verify(const Request& request) {
   Set(v, Gate::kCompile, GateStatus::kPassed,
       "clang for " + std::string(musa ? "mp_" : "sm_") + std::to_string(arch / 10) + ", entry " +
           compiled.value().entry);
+  if (policy != nullptr) {
+    KUAFU_TRY(const auto found, CheckImportsOfFile(compiled.value().shared_object->get(), *policy));
+    if (ApplyLegality(found, *policy, os::BaseName(request.kernel_path), v))
+      return finish(std::move(v));
+  }
   const Verdict before = v;
   Result<Verdict> done = impl_->Run(request, std::move(v), job, compiled.value(), manifest.value());
   if (!done.ok() && done.error().code == Code::kUnavailable)
