@@ -327,6 +327,18 @@ class ModelNew(nn.Module):
                 " if (x.numel() < 0) scale_kernel<<<"), "illegal_fallback"),
         })
 
+    def test_functions_that_are_linked_are_seen(self):
+        head = "torch::Tensor scale(torch::Tensor x, torch::Tensor s) {"
+        call = RIGHT.replace(head, 'extern "C" int getpagesize();\n' + head + "getpagesize();")
+        self.expect({
+            "unknown": (call, "cheating", "getpagesize"),
+            "own": (RIGHT.replace(head, "static int getpagesize() { return 1; }\n" + head
+                                  + "if (getpagesize() != 1) return x;"), "pass"),
+        }, "--policy=strict")
+        verdict = self.judge({"unknown": call})["unknown"]
+        self.assertEqual(verdict["class"], "pass")
+        self.assertIn("getpagesize", " ".join(verdict["notes"]))
+
     def test_a_file_that_breaks_the_rules_on_the_second_target_only_is_named(self):
         change = KERNEL.replace("ext = ", "name = torch.cuda.get_device_name()\n"
                                 "if 'MTT' in name:\n    source = '#include <cublas_v2.h>\\n'"

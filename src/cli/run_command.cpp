@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "device/profile.h"
+#include "os/fair_deadline.h"
 #include "os/file.h"
 #include "os/memfd.h"
 #include "os/process.h"
@@ -88,16 +89,23 @@ Result<Outcome> Execute(const RunOptions& options, const device::Target& target,
                  .capture_bytes_max = kResultBytesMax,
                  .limits = {.cpu_seconds = options.timeout_s + 1, .file_bytes = kResultBytesMax}}));
   Outcome outcome;
-  Result<os::ExitStatus> status =
-      process.Wait(os::Deadline::AfterMs(int64_t{options.timeout_s} * 1000));
-  if (!status.ok()) {
-    if (status.error().code != Code::kDeadline) return std::move(status).error();
+  os::FairDeadline limit(process.pid(), int64_t{options.timeout_s} * 1000);
+  Status in_time = limit.Check();
+  while (in_time.ok()) {
+    const auto event = process.WaitReadable(-1, limit.Next());
+    if (event.ok()) break;
+    if (event.error().code != Code::kDeadline) return event.error();
+    in_time = limit.Check();
+  }
+  if (!in_time.ok()) {
+    if (in_time.error().code != Code::kDeadline) return in_time.error();
     outcome.cls = "timeout";
     outcome.message =
         "the program ran longer than " + std::to_string(options.timeout_s) + " s; see --timeout-s";
     return outcome;
   }
-  outcome.exit_code = status.value().exit_code;
+  KUAFU_TRY(const os::ExitStatus status, process.Wait(os::Deadline::Infinite()));
+  outcome.exit_code = status.exit_code;
   if (options.json) outcome.output = process.captured_stdout();
   KUAFU_TRY(const int64_t bytes, os::FdSize(result_fd.get()));
   if (bytes > 0 && bytes <= kResultBytesMax) {
@@ -107,9 +115,9 @@ Result<Outcome> Execute(const RunOptions& options, const device::Target& target,
     if (const Json* findings = JsonFind(answer, "findings")) outcome.findings = *findings;
     if (const Json* counters = JsonFind(answer, "counters")) outcome.counters = *counters;
   }
-  if (status.value().signal != 0 || bytes == 0) {
+  if (status.signal != 0 || bytes == 0) {
     outcome.cls = "runtime_error";
-    outcome.message = "the program's host code ended by " + status.value().ToString();
+    outcome.message = "the program's host code ended by " + status.ToString();
   } else if (outcome.exit_code != 0) {
     outcome.cls = "runtime_error";
     outcome.message = "the program returned " + std::to_string(outcome.exit_code);

@@ -134,7 +134,9 @@ Result<os::Frame> Helper::Impl::Wait(const os::Deadline& deadline) {
   KUAFU_TRY(const os::WaitEvent event, process->WaitReadable(channel.fd(), deadline));
   auto frame = channel.Receive(
       kAnswerBytesMax, event == os::WaitEvent::kReadable ? deadline : os::Deadline::AfterMs(0));
-  if (frame.ok() || frame.error().code == Code::kDeadline) return frame;
+  // After its end no more comes, even if a child of its still has the other end of the channel.
+  if (frame.ok() || (frame.error().code == Code::kDeadline && event == os::WaitEvent::kReadable))
+    return frame;
   const std::string output = EscapeForMessage(Trim(process->captured_stderr()), 300);
   return Error{Code::kUnavailable,
                "the reference helper has ended" + (output.empty() ? "" : ": " + output)};

@@ -355,6 +355,20 @@ TEST(Helper, AbsentPythonIsUnavailable) {
   EXPECT_EQ(helper.error().code, Code::kUnavailable);
 }
 
+TEST(Helper, ZygoteThatDiesIsNoSlowReferenceWhileItsChildHoldsTheChannel) {
+  const auto dir = os::TempDir::Create("frontend-zygote").value();
+  const std::string script = dir.File("zygote.py");
+  ASSERT_TRUE(os::MakeDirs(dir.File("kuafu_frontend")).ok());
+  ASSERT_TRUE(os::WriteFileAtomic(script,
+                                  "import os, time\n"
+                                  "if os.fork() == 0:\n    time.sleep(100)\n")
+                  .ok());
+  auto helper = Helper::Start({.script = script}).value();
+  const auto made = helper->MakeTrials({.source = GoodFile()}, os::Deadline::AfterMs(60'000));
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, Code::kUnavailable) << made.error().message;
+}
+
 TEST(Helper, ZygoteThatDiesIsReplaced) {
   const auto dir = os::TempDir::Create("frontend-zygote").value();
   const std::string script = dir.File("zygote.py");

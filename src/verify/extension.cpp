@@ -4,10 +4,14 @@
 // checked.
 #include "verify/extension.h"
 
+#include <signal.h>
+
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 #include "os/clock.h"
+#include "os/fair_deadline.h"
 #include "os/file.h"
 #include "os/memfd.h"
 #include "verify/legality.h"
@@ -21,6 +25,7 @@ constexpr int64_t kImportMs = 120'000;
 constexpr int64_t kSendMs = 10'000;
 constexpr int64_t kReplyBytesMax = 8 << 20;
 constexpr int64_t kDyingMs = 2'000;
+constexpr int64_t kForkMs = 60'000;
 constexpr int64_t kLoadMs = 30'000;         // of the file, without compiling
 constexpr int64_t kCompileMsMax = 120'000;  // of all extensions of one file
 constexpr int kAttempts = 3;
@@ -84,12 +89,18 @@ class Conversation {
 
   Result<ExtensionRun> Hold() {
     const int64_t begin = os::SystemClock().NowNs();
-    deadline_ = begin + kLoadMs * os::kNsPerMs;
+    KUAFU_TRY(pid_, TakePid());
+    deadline_.emplace(pid_, kLoadMs);
     while (!done_) {
-      Result<os::Frame> frame = channel_.Receive(
-          kReplyBytesMax, os::Deadline::AfterMs(std::max<int64_t>(
-                              1, (deadline_ - os::SystemClock().NowNs()) / os::kNsPerMs)));
+      const Status in_time = deadline_->Check();
+      if (!in_time.ok()) {
+        if (in_time.error().code != Code::kDeadline) return in_time.error();
+        run_.result.end = RunResult::End::kTimeout;
+        break;
+      }
+      Result<os::Frame> frame = channel_.Receive(kReplyBytesMax, deadline_->Next());
       if (!frame.ok()) {
+        if (frame.error().code == Code::kDeadline) continue;
         KUAFU_TRY_STATUS(End(frame.error()));
         break;
       }
@@ -110,35 +121,42 @@ class Conversation {
   }
 
  private:
+  // What the zygote says of the process.
+  Result<Json> TakeStatus(int64_t within_ms) {
+    const auto frame = status_.Receive(4096, os::Deadline::AfterMs(within_ms));
+    if (frame.ok()) return ParseJson(frame.value().bytes);
+    if (frame.error().code == Code::kDeadline) return frame.error();
+    return Error{Code::kUnavailable, "the process that starts candidates has died"};
+  }
+  Result<pid_t> TakePid() {
+    KUAFU_TRY(const Json json, TakeStatus(kForkMs));
+    KUAFU_TRY(const int64_t pid, JsonInt(json, "pid"));
+    return static_cast<pid_t>(pid);
+  }
+
   // The channel gave nothing more: how did the process end?
   Status End(const Error& error) {
     RunResult& result = run_.result;
-    if (error.code == Code::kDeadline) {
-      result.end = RunResult::End::kTimeout;
-      return OkStatus();
-    }
     if (error.code != Code::kUnavailable) {
       result.end = RunResult::End::kGarbage;
       result.end_text = error.message;
       return OkStatus();
     }
     result.end = RunResult::End::kDied;
-    const auto frame = status_.Receive(4096, os::Deadline::AfterMs(kDyingMs));
-    if (!frame.ok() && frame.error().code == Code::kDeadline) {
+    const auto json = TakeStatus(kDyingMs);
+    if (!json.ok() && json.error().code == Code::kDeadline) {
       result.end_text = "it closed its channel to us";
       return OkStatus();
     }
-    const auto json = frame.ok() ? ParseJson(frame.value().bytes) : Result<Json>(frame.error());
-    if (!json.ok()) return Error{Code::kUnavailable, "the process that starts candidates has died"};
+    if (!json.ok()) return json.error();
     os::ExitStatus status;
     if (const auto signal = JsonInt(json.value(), "signal"); signal.ok())
       status.signal = static_cast<int>(signal.value());
     if (const auto code = JsonInt(json.value(), "exit_code"); code.ok())
       status.exit_code = static_cast<int>(code.value());
     result.end_text = status.ToString();
-    result.killed = status.signal == kSigKill;
-    if (JsonFind(json.value(), "deadline") != nullptr || status.signal == kSigXcpu)
-      result.end = RunResult::End::kTimeout;
+    result.killed = status.signal == SIGKILL;
+    if (status.signal == SIGXCPU) result.end = RunResult::End::kTimeout;
     return OkStatus();
   }
 
@@ -189,17 +207,17 @@ class Conversation {
     const int64_t begin = os::SystemClock().NowNs();
     auto result = work();
     const int64_t spent = os::SystemClock().NowNs() - begin;
-    deadline_ += spent;
+    deadline_->Add(spent);
     return std::pair{std::move(result), static_cast<double>(spent) / os::kNsPerMs};
   }
 
-  static constexpr int kSigXcpu = 24, kSigKill = 9;
   const ExtensionPlan& plan_;
   CompilePool& compilers_;
   const TrialSource& trials_;
   os::Channel channel_, status_;
   ExtensionRun run_;
-  int64_t deadline_ = 0;
+  pid_t pid_ = 0;
+  std::optional<os::FairDeadline> deadline_;
   double waited_ms_ = 0;
   bool done_ = false, sent_ = false, sent_as_built_ = false;
   bool ours_ = false;  // an error that comes now is not the candidate's
@@ -247,9 +265,10 @@ Status Conversation::Compile(const Json& json) {
     job.units.push_back(std::move(unit));
   }
   run_.units.insert(run_.units.end(), places.begin(), places.end());
+  const Policy* policy = nullptr;
   if (!plan_.policy.empty()) {
     ours_ = true;
-    KUAFU_TRY(const Policy* policy, PolicyNamed(plan_.policy));
+    KUAFU_TRY(policy, PolicyNamed(plan_.policy));
     ours_ = false;
     for (const UnitPlaces& unit : places) CheckUnit(unit, *policy);
     if (run_.rejected) {
@@ -264,8 +283,14 @@ Status Conversation::Compile(const Json& json) {
   auto [compiled, ms] = NotCounted([&] { return compilers_.CompileExtension(job); });
   run_.compile_ms += ms;
   if (!compiled.ok()) return compiled.error();
-  ours_ = false;
   const CompiledExtension& c = compiled.value();
+  if (c.ok && policy != nullptr) {
+    KUAFU_TRY(auto found, CheckImportsOfFile(c.shared_object->get(), *policy));
+    for (LegalityFinding& f : found) AddLegality(std::move(f));
+  }
+  ours_ = false;
+  done_ = run_.rejected;
+  if (done_) return OkStatus();
   if (!c.ok) {
     run_.compile_errors.push_back(c.message);
     return Reply({{"ok", false}, {"message", c.message}}, {});
@@ -312,7 +337,7 @@ Status Conversation::SendTrials(bool as_built) {
   KUAFU_TRY(const Json json, TrialsJson(plan_, *run_.set, as_built));
   ours_ = false;
   const int fds[] = {run_.set->inputs.get()};
-  deadline_ = os::SystemClock().NowNs() + plan_.run.timeout_ms * os::kNsPerMs;
+  deadline_.emplace(pid_, plan_.run.timeout_ms);
   return Reply(json, fds);
 }
 
@@ -421,7 +446,7 @@ Status ExtensionHost::Ask(const Json& request, std::span<const int> fds) {
 
 Result<ExtensionRun> ExtensionHost::Run(const ExtensionPlan& plan, CompilePool& compilers,
                                         const TrialSource& trials) {
-  const Json request = {{"timeout_ms", kLoadMs + kCompileMsMax + 2 * plan.run.timeout_ms},
+  const Json request = {{"cpu_s", (kLoadMs + 2 * plan.run.timeout_ms) / 1000 + 2},
                         {"source", plan.source},
                         {"name", plan.run.file},
                         {"musa", plan.musa},

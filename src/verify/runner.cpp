@@ -7,6 +7,7 @@
 
 #include "os/channel.h"
 #include "os/clock.h"
+#include "os/fair_deadline.h"
 #include "os/process.h"
 
 namespace kuafu::verify {
@@ -224,7 +225,6 @@ Result<TrialRun> ParseTrialRun(const Json& reply, os::Frame& frame, size_t trial
 
 Result<RunResult> RunTrials(const RunPlan& plan, const Compiled& compiled,
                             const std::vector<Binding>& bindings, const frontend::TrialSet& set) {
-  const os::Deadline deadline = os::Deadline::AfterMs(plan.timeout_ms);
   const int64_t begin = os::SystemClock().NowNs();
   KUAFU_TRY(os::ChannelPair pair, os::CreateChannelPair());
   KUAFU_TRY(os::Process process, os::Spawn({plan.runner, "--trials"},
@@ -236,6 +236,7 @@ Result<RunResult> RunTrials(const RunPlan& plan, const Compiled& compiled,
                                             .limits = {.cpu_seconds = plan.timeout_ms / 1000 + 2,
                                                        .file_bytes = kOutputBytesMax}}));
   pair.theirs.Reset();
+  os::FairDeadline deadline(process.pid(), plan.timeout_ms);
   const int fds[] = {compiled.module->get(), compiled.shared_object->get(), set.inputs.get()};
   RunResult result;
   // A runner that is gone before it has read its request is told from its exit status below.
@@ -244,13 +245,24 @@ Result<RunResult> RunTrials(const RunPlan& plan, const Compiled& compiled,
   const size_t answers_max = set.trials.size() * plan.order_seeds.size();
   bool done = false;
   while (sent.ok() && !done && result.runs.size() <= answers_max) {
-    Result<os::WaitEvent> event = process.WaitReadable(pair.ours.fd(), deadline);
-    Result<os::Frame> frame = event.ok() ? pair.ours.Receive(kReplyBytesMax, deadline)
-                                         : Result<os::Frame>(std::move(event).error());
+    const Status in_time = deadline.Check();
+    if (!in_time.ok()) {
+      if (in_time.error().code != Code::kDeadline) return in_time.error();
+      result.end = RunResult::End::kTimeout;
+      break;
+    }
+    Result<os::WaitEvent> event = process.WaitReadable(pair.ours.fd(), deadline.Next());
+    const bool exited = event.ok() && event.value() == os::WaitEvent::kExited;
+    Result<os::Frame> frame =
+        event.ok()
+            ? pair.ours.Receive(kReplyBytesMax, exited ? os::Deadline::AfterMs(0) : deadline.Next())
+            : Result<os::Frame>(std::move(event).error());
     if (!frame.ok()) {
       const Code code = frame.error().code;
-      if (code == Code::kUnavailable) break;  // it has closed its end
-      result.end = code == Code::kDeadline ? RunResult::End::kTimeout : RunResult::End::kGarbage;
+      if (code == Code::kDeadline && !exited) continue;
+      // It has closed its end, or a process that it started has it still.
+      if (code == Code::kUnavailable || code == Code::kDeadline) break;
+      result.end = RunResult::End::kGarbage;
       result.end_text = frame.error().message;
       break;
     }

@@ -2,10 +2,11 @@
 """Imports PyTorch once and forks for every extension candidate. Started with libkuafu_torch.so
 preloaded and a channel as descriptor 3:
   zygote.py LIBRARY
-  -> {"id", "timeout_ms", ...what child.run needs} with [a channel for the child, a pipe]
-The child speaks to the parent over its channel; when it has ended, {"signal"} or {"exit_code"}, or
-{"deadline": true}, is written to the pipe. Closing the pipe's other end kills the child. The first
-frame is {"ready": true, "torch"} or {"ready": false, "error"}."""
+  -> {"cpu_s", ...what child.run needs} with [a channel for the child, a pipe]
+The child speaks to the parent over its channel; {"pid"} and, when it has ended, {"signal"} or
+{"exit_code"} are written to the pipe. Closing the pipe's other end kills the child: how long it may
+run is for the parent to say. The first frame is {"ready": true, "torch"} or {"ready": false,
+"error"}."""
 
 import ctypes
 import gc
@@ -16,7 +17,6 @@ import select
 import signal
 import struct
 import sys
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -42,10 +42,11 @@ def run_child(request, channel):
         with open("/proc/self/statm", encoding="ascii") as file:
             mapped = int(file.read().split()[0]) * resource.getpagesize()
         for kind, most in ((resource.RLIMIT_CORE, 0),
-                           (resource.RLIMIT_CPU, request["timeout_ms"] // 1000 + 2),
                            (resource.RLIMIT_AS, mapped + MEMORY_BYTES_MAX),
                            (resource.RLIMIT_NPROC, THREADS_MAX)):
             resource.setrlimit(kind, (most, most))
+        # A second between SIGXCPU and SIGKILL: the parent can then tell what it was.
+        resource.setrlimit(resource.RLIMIT_CPU, (request["cpu_s"], request["cpu_s"] + 1))
         from kuafu_candidate import child
         child.run(request)
         code = 0
@@ -67,9 +68,16 @@ def frame(document):
 
 
 class Child:
-    def __init__(self, pid, pipe, deadline):
-        self.pid, self.pipe, self.deadline = pid, pipe, deadline
+    def __init__(self, pid, pipe):
+        self.pid, self.pipe = pid, pipe
         self.pidfd = os.pidfd_open(pid)
+        self.tell({"pid": pid})
+
+    def tell(self, document):
+        try:
+            os.write(self.pipe, frame(document))
+        except OSError:
+            pass
 
     def kill(self):
         for target in (-self.pid, self.pid):
@@ -78,19 +86,11 @@ class Child:
             except OSError:
                 pass
 
-    def reap(self, late):
+    def reap(self):
         _, status = os.waitpid(self.pid, 0)
         self.kill()  # what it may have started
-        if late:
-            report = {"deadline": True}
-        elif os.WIFSIGNALED(status):
-            report = {"signal": os.WTERMSIG(status)}
-        else:
-            report = {"exit_code": os.WEXITSTATUS(status)}
-        try:
-            os.write(self.pipe, frame(report))
-        except OSError:
-            pass
+        self.tell({"signal": os.WTERMSIG(status)} if os.WIFSIGNALED(status) else
+                  {"exit_code": os.WEXITSTATUS(status)})
         os.close(self.pipe)
         os.close(self.pidfd)
 
@@ -110,9 +110,7 @@ def serve():
         return child
 
     while True:
-        now = time.monotonic()
-        wait = min((c.deadline - now for c in children.values()), default=None)
-        events = poll.poll(None if wait is None else max(0, int(wait * 1000) + 1))
+        events = poll.poll()
         pipes = {c.pipe: c for c in children.values()}
         for fd, event in events:
             if fd == CONTROL_FD:
@@ -128,20 +126,15 @@ def serve():
                     os.close(pipe)
                     run_child(request, channel)
                 os.close(channel)
-                child = Child(pid, pipe, time.monotonic() + request["timeout_ms"] / 1000)
+                child = Child(pid, pipe)
                 children[child.pidfd] = child
                 poll.register(child.pidfd, select.POLLIN)
                 poll.register(pipe, 0)
             elif fd in children:
-                forget(fd).reap(False)
+                forget(fd).reap()
             elif fd in pipes and event & (select.POLLERR | select.POLLHUP):
                 pipes[fd].kill()
                 poll.unregister(fd)
-        now = time.monotonic()
-        for fd, child in list(children.items()):
-            if child.deadline <= now:
-                child.kill()
-                forget(fd).reap(True)
 
 
 def main():
