@@ -33,6 +33,8 @@ BlockRun::BlockRun(LaunchState& launch) : launch_(launch), n_(launch.n) {
     shared_shadow_.Resize(launch.shared_bytes + 64,
                           launch.module->functions[launch.kernel].shared_granule_log2);
   }
+  if (launch.counter != nullptr)
+    counter_ = std::make_unique<BlockCounter>(*launch.counter, launch.width, launch.warps);
   // Pages nobody touches cost nothing.
   stacks_bytes_ = static_cast<size_t>(launch.stack_bytes) * static_cast<size_t>(n_);
   if (stacks_bytes_ > 0) {
@@ -64,6 +66,7 @@ void BlockRun::Start(uint64_t linear) {
   ctaid_[2] = static_cast<uint32_t>(linear / launch_.grid[0] / launch_.grid[1]);
   alive_ = n_;
   killed_ = false;
+  if (counter_ != nullptr) counter_->Start();
   exited_.assign(static_cast<size_t>(n_), 0);
   exit_line_.assign(static_cast<size_t>(n_), 0);
   rng_ =
@@ -227,6 +230,7 @@ Frame* BlockRun::NewFrame(uint32_t function, Frame* parent, uint32_t call_pc) {
                         ? 0
                         : parent->stack_offset + ((parent->fn->source->frame_bytes + 15) & ~15u);
   f->live = 0;
+  if (counter_ != nullptr) f->ready.assign(f->regs.size(), 0);
   return f;
 }
 
@@ -315,7 +319,7 @@ RunStatus BlockRun::Run(uint64_t budget) {
       Kill();
       return RunStatus::kDone;
     }
-    RunSplit(s, limit);
+    counter_ == nullptr ? RunSplit<false>(s, limit) : RunSplit<true>(s, limit);
     if (launch_.result.dispatches >= limit)
       return alive_ == 0 ? RunStatus::kDone : RunStatus::kBudget;
   }

@@ -39,6 +39,7 @@ void BlockRun::Exit(Split* s, uint32_t line) {
   if (s->frame->live == 0) FreeFrame(s->frame);
   FreeSplit(s);
   launch_.last_effect = launch_.result.dispatches;
+  if (counter_ != nullptr && alive_ == 0) counter_->End();
   CheckWarps();
   CheckBarriers();
 }

@@ -101,6 +101,49 @@ bool OnlyLoaded(const isa::Function& fn, uint32_t reg) {
   return std::find(fn.operands.begin(), fn.operands.end(), reg) == fn.operands.end();
 }
 
+// Registers that say which object a pointer points into: what only moves them exists in the
+// simulator alone.
+std::vector<uint8_t> ProvenanceRegisters(const isa::Function& fn) {
+  std::vector<uint8_t> marked(fn.registers.size() + 1, 0);
+  const auto mark = [&](uint32_t reg) {
+    if (reg >= fn.registers.size() || marked[reg] != 0) return false;
+    marked[reg] = 1;
+    return true;
+  };
+  for (const isa::Inst& inst : fn.code) {
+    switch (inst.op) {
+      case Op::kLoad:
+      case Op::kStore:
+      case Op::kAtomicRmw:
+      case Op::kAtomicCas:
+      case Op::kAtomicLoad:
+      case Op::kAtomicStore: mark(inst.c); break;
+      case Op::kMemCopy:
+      case Op::kMemCopyDyn:
+      case Op::kMemSet:
+      case Op::kPrintf:
+        mark(inst.b);
+        if (inst.op != Op::kMemSet) mark(inst.d);
+        break;
+      case Op::kProvOf: mark(inst.dst); break;
+      default: break;
+    }
+  }
+  // And where their values come from.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const isa::Inst& inst : fn.code) {
+      if (inst.dst >= fn.registers.size() || marked[inst.dst] == 0) continue;
+      if (inst.op == Op::kMov) changed = mark(inst.a) || changed;
+      if (inst.op == Op::kSelect) {
+        changed = mark(inst.b) || changed;
+        changed = mark(inst.c) || changed;
+      }
+    }
+  }
+  return marked;
+}
+
 }  // namespace
 
 LaneFn SelectLane(const isa::Inst& inst, unsigned scalar) {
@@ -128,6 +171,7 @@ DInst Decode(const isa::Function& fn, const isa::Inst& inst) {
     d.dst_uniform = fn.registers[inst.dst].uniform;
     d.ds = static_cast<uint8_t>(isa::TypeBytes(fn.registers[inst.dst].type));
   }
+  d.cls = ClassOf(inst);
   if (inst.op > Op::kBitcast) return d;  // lane operations come first in the table
   d.overflow = SelectOverflow(inst);
   d.fns[0] = SelectLane(inst, 0);
@@ -139,6 +183,14 @@ void Analyse(DModule& module) {
   const isa::Module& m = module.module;
   uint32_t max_frame = 0;
   for (const isa::Function& fn : m.functions) max_frame = std::max(max_frame, fn.frame_bytes);
+  for (size_t i = 0; i < m.functions.size(); ++i) {
+    const std::vector<uint8_t> provenance = ProvenanceRegisters(m.functions[i]);
+    for (DInst& d : module.functions[i].code) {
+      const bool moves = d.inst.op == Op::kMov || d.inst.op == Op::kSelect;
+      if (moves && d.inst.dst < provenance.size() && provenance[d.inst.dst] != 0)
+        d.cls = InstClass::kNone;
+    }
+  }
   for (size_t i = 0; i < m.functions.size(); ++i) {
     const isa::Function& fn = m.functions[i];
     if (!fn.is_kernel) continue;

@@ -124,7 +124,10 @@ void BlockRun::ExecSpecial(const DInst& d, Split& s) {
   }
 }
 
+// Counting is a variant of its own, so that it costs nothing when it is off.
+template <bool kCount>
 void BlockRun::RunSplit(Split* s, uint64_t limit) {
+  if constexpr (kCount) counter_->Unbind();
   LaunchResult& r = launch_.result;
   uint32_t slice = UINT32_MAX;
   if (launch_.options->order_seed != 0) slice = 50 + static_cast<uint32_t>(Random() % 400);
@@ -144,6 +147,7 @@ void BlockRun::RunSplit(Split* s, uint64_t limit) {
     ++dispatches_;
     --slice;
     r.lane_instructions += static_cast<uint64_t>(s->count);
+    if constexpr (kCount) CountDispatch(d, *s, pc);
     if (d.lanes) {
       ExecLane(d, *s);
       ++pc;
@@ -178,6 +182,7 @@ void BlockRun::RunSplit(Split* s, uint64_t limit) {
             target = yes;
           } else if (taken != 0 && yes != no) {
             ++r.divergent_branches;
+            if constexpr (kCount) CountDivergence(*s, pc, p);
             Split* other = NewSplit(s->frame, no);
             other->round = s->round;
             other->back_edges = s->back_edges;
@@ -396,5 +401,8 @@ void BlockRun::RunSplit(Split* s, uint64_t limit) {
     stop = StopPc(*s);
   }
 }
+
+template void BlockRun::RunSplit<false>(Split*, uint64_t);
+template void BlockRun::RunSplit<true>(Split*, uint64_t);
 
 }  // namespace kuafu::simt

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "simt/count.h"
 #include "simt/exec.h"
 #include "simt/pattern.h"
 #include "simt/shadow.h"
@@ -32,6 +33,7 @@ struct DInst {
   bool lanes = false;              // a lane operation
   bool dst_uniform = false;
   bool index64 = false;  // memory operations: type of b
+  InstClass cls = InstClass::kNone;
 };
 
 struct DFunction {
@@ -67,6 +69,7 @@ struct Frame {
   // long as everything written to them is the same for all lanes of the frame.
   std::vector<uint8_t> scalar;
   uint8_t* memory = nullptr;
+  std::vector<uint64_t> ready;  // counting only: the clock at which each register has its value
   ~Frame();
 };
 
@@ -121,7 +124,8 @@ struct LaunchState {
   uint64_t polls = 0;        // volatile and atomic reads since
   uint32_t poll_line = 0;
   uint64_t heap_used = 0;
-  GlobalShadow* shadow = nullptr;  // sanitizing only; the program's
+  GlobalShadow* shadow = nullptr;    // sanitizing only; the program's
+  LaunchCounter* counter = nullptr;  // counting only
   std::unordered_map<uint64_t, bool> reported;
 
   bool Report(Finding finding, uint32_t line, uint32_t other_line);
@@ -184,9 +188,19 @@ class BlockRun {
   uint64_t Random();
 
   // engine.cpp: dispatch
+  template <bool kCount>
   void RunSplit(Split* split, uint64_t limit);
   void ExecLane(const DInst& d, Split& s);
   void ExecSpecial(const DInst& d, Split& s);
+
+  // count.cpp, counting only
+  void CountDispatch(const DInst& d, const Split& s, uint32_t pc);
+  void CountDivergence(const Split& s, uint32_t pc, const uint8_t* predicate);
+  uint32_t CountMemory(const DInst& d, const Split& s, uint32_t pc, Count* count);
+  uint32_t CountShared(const RequestCost& cost, Count* count);
+  uint32_t CountLanes(const Split& s, uint32_t provenance_reg, uint32_t size, bool store,
+                      bool atomic, Count* count);
+  uint32_t CountCopy(const DInst& d, const Split& s, Count* count);
 
   // call.cpp
   bool DoCall(const DInst& d, Split*& s, uint32_t target, uint32_t pc);
@@ -283,6 +297,7 @@ class BlockRun {
   Pattern pattern_;
   BlockSync sync_;
   SharedShadow shared_shadow_;
+  std::unique_ptr<BlockCounter> counter_;  // counting only
 };
 
 }  // namespace kuafu::simt

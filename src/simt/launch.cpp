@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include <numeric>
+#include <optional>
 
 #include "simt/engine.h"
 
@@ -330,7 +331,23 @@ LaunchResult Program::Launch(uint32_t kernel, Dim3 grid, Dim3 block, size_t dyna
     }
   }
   st.stack_bytes = static_cast<uint32_t>(kernel_fn.stack_need);
+  std::optional<LaunchCounter> counter;
+  if (options.counting != nullptr) {
+    counter.emplace(*options.counting, m, kernel, kernel_fn.reachable);
+    st.counter = &*counter;
+    LaunchCount& info = counter->info();
+    std::copy(st.grid, st.grid + 3, info.grid);
+    std::copy(st.block, st.block + 3, info.block);
+    info.warp_width = options.warp_width;
+    info.warps_per_block = static_cast<uint32_t>(st.warps);
+    info.static_shared_bytes = counted - dynamic_shared;
+    info.dynamic_shared_bytes = dynamic_shared;
+  }
   RunBlocks(st, total, resident);
+  if (counter.has_value()) {
+    counter->info().blocks = st.result.blocks;
+    counter->Finish();
+  }
   st.result.ok = st.result.findings.empty();
   return std::move(st.result);
 }

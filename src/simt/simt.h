@@ -121,6 +121,8 @@ struct Dim3 {
   uint32_t x = 1, y = 1, z = 1;
 };
 
+class Counting;  // counters.h
+
 struct LaunchOptions {
   uint32_t warp_width = 32;  // 32, 64 or 128
   // 0: the whole block in lock-step. Otherwise warps, blocks and atomics in an order drawn from the
@@ -145,6 +147,7 @@ struct LaunchOptions {
   bool cooperative = false;
   std::vector<uint64_t> block_filter;  // linear block ids to run; empty = all
   uint64_t heap_bytes = 8u << 20;      // device malloc
+  Counting* counting = nullptr;        // borrowed; gets the counters of this launch
 };
 
 struct LaunchResult {

@@ -113,6 +113,10 @@ void BlockRun::CompleteBarrier(size_t index) {
       }
     }
   }
+  if (counter_ != nullptr) {
+    const Split& s = *waiting.front();
+    counter_->Barrier(waiting, &counter_->launch().At(s.frame->index, s.pc));
+  }
   sync_.Barrier();
   for (Split* s : waiting) {
     const DInst& d = At(*s);
