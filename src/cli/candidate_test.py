@@ -328,16 +328,25 @@ class ModelNew(nn.Module):
         })
 
     def test_functions_that_are_linked_are_seen(self):
+        """What the text does not show: a function needs no header, and ours have names too."""
         head = "torch::Tensor scale(torch::Tensor x, torch::Tensor s) {"
-        call = RIGHT.replace(head, 'extern "C" int getpagesize();\n' + head + "getpagesize();")
+
+        def linked(declaration, call):
+            return RIGHT.replace(head, declaration + ";\n" + head + "\n  " + call + ";")
+
         self.expect({
-            "unknown": (call, "cheating", "getpagesize"),
-            "own": (RIGHT.replace(head, "static int getpagesize() { return 1; }\n" + head
-                                  + "if (getpagesize() != 1) return x;"), "pass"),
-        }, "--policy=strict")
-        verdict = self.judge({"unknown": call})["unknown"]
-        self.assertEqual(verdict["class"], "pass")
-        self.assertIn("getpagesize", " ".join(verdict["notes"]))
+            "unknown": (linked('extern "C" int getpagesize()', "getpagesize()"),
+                        "cheating", "getpagesize"),
+            "forged_answer": (linked('extern "C" int kuafu_host_send(const char*, const int*, int)',
+                                     'kuafu_host_send("{}", nullptr, 0)'),
+                              "compile_error", "kuafu_host_send"),
+            "inner_part": (linked("namespace kuafu::os { int64_t ProcessCpuNs(); }",
+                                  "kuafu::os::ProcessCpuNs()"), "compile_error", "ProcessCpuNs"),
+            "own": (linked("static int getpagesize() { return 1; }",
+                           "if (getpagesize() != 1) return x"), "pass"),
+            "of_the_c_library": (linked("#include <iostream>\n", 'if (strlen("a") > 1) { fprintf(stderr, "%d", rand());'
+                                            ' exit(1); } std::cerr << std::lround(0.5)'), "pass"),
+        })
 
     def test_a_file_that_breaks_the_rules_on_the_second_target_only_is_named(self):
         change = KERNEL.replace("ext = ", "name = torch.cuda.get_device_name()\n"

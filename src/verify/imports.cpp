@@ -66,26 +66,29 @@ Section ReadSection(Bytes& file, uint64_t at) {
           .entry = file.At<uint64_t>(at + 56)};
 }
 
-bool HasPrefix(const std::vector<std::string>& prefixes, std::string_view text) {
-  return std::any_of(prefixes.begin(), prefixes.end(),
-                     [&](const std::string& p) { return StartsWith(text, p); });
-}
-
 class Imports {
  public:
   explicit Imports(const Policy& policy) : policy_(policy) {}
 
+  // What is allowed by a whole name or a prefix is allowed unless a longer prefix denies it: our
+  // own headers call functions that a candidate's text may not name.
   void Symbol(std::string_view name) {
-    // Whole names first: what our headers use is allowed here and not in a candidate's own text.
     if (policy_.symbols.names.contains(name)) return;
-    if (HasPrefix(policy_.symbols.library_prefixes, name)) return Add("library_call", name);
     if (const auto it = policy_.cpp.names.find(name); it != policy_.cpp.names.end())
       return Add(it->second, name);
-    const bool denied = HasPrefix(policy_.symbols.denied_prefixes, name);
-    if (!denied && HasPrefix(policy_.symbols.prefixes, name)) return;
     if (const auto it = policy_.cpp.calls.find(name); it != policy_.cpp.calls.end())
       return Add(it->second, name);
-    Add("forbidden_symbol", name);
+    size_t denied = 0;
+    std::string_view code = "forbidden_symbol";
+    for (const auto& [prefix, rule] : policy_.symbols.denied_prefixes) {
+      if (!StartsWith(name, prefix) || prefix.size() < denied) continue;
+      denied = prefix.size();
+      code = rule;
+    }
+    for (const std::string& prefix : policy_.symbols.prefixes) {
+      if (StartsWith(name, prefix) && prefix.size() > denied) return;
+    }
+    Add(code, name);
   }
 
   std::vector<LegalityFinding> found;

@@ -129,7 +129,6 @@ TEST(Legality, AnyBytesEnd) {
   CheckSource("#include", Default());
 }
 
-// An import that no rule of the sources' text can see: declared under another name, by assembly.
 TEST(Legality, ImportsOfALibraryAreNamedAndHostileFilesAreNoCrash) {
   const std::string self = os::ReadFile("/proc/self/exe", 1 << 28).value();
   const auto check = [](std::string_view elf) {

@@ -88,12 +88,12 @@ Policy::Names Set(const Json& json) {
 }
 
 // Every code must be a rule: a typing mistake in a policy must not switch a rule off.
-Result<Policy::Codes> CodesOf(const Policy& policy, const char* table) {
+Result<Policy::Codes> CodesOf(const Policy& policy, const char* part, const char* table) {
   Policy::Codes codes;
-  for (const auto& [name, code] : Member(policy.json, {"cpp", table}).items()) {
+  for (const auto& [name, code] : Member(policy.json, {part, table}).items()) {
     if (!code.is_string() || policy.Find(code.get<std::string>()) == nullptr) {
-      return Error{Code::kInvalidInput, "reading policy '" + policy.name + "': cpp." + table + "." +
-                                            name + " names no rule"};
+      return Error{Code::kInvalidInput, "reading policy '" + policy.name + "': " + part + "." +
+                                            table + "." + name + " names no rule"};
     }
     codes.emplace(name, code.get<std::string>());
   }
@@ -129,10 +129,10 @@ Result<Policy> LoadPolicy(const std::string& name) {
   KUAFU_TRY(policy.json, LoadJson(name, 0));
   KUAFU_TRY(policy.name, JsonString(policy.json, "name"));
   KUAFU_TRY_STATUS(ReadRules(policy));
-  KUAFU_TRY(policy.cpp.names, CodesOf(policy, "names_denied"));
-  KUAFU_TRY(policy.cpp.calls, CodesOf(policy, "calls_denied"));
-  KUAFU_TRY(policy.cpp.qualified, CodesOf(policy, "qualified_denied"));
-  KUAFU_TRY(policy.cpp.include_codes, CodesOf(policy, "include_codes"));
+  KUAFU_TRY(policy.cpp.names, CodesOf(policy, "cpp", "names_denied"));
+  KUAFU_TRY(policy.cpp.calls, CodesOf(policy, "cpp", "calls_denied"));
+  KUAFU_TRY(policy.cpp.qualified, CodesOf(policy, "cpp", "qualified_denied"));
+  KUAFU_TRY(policy.cpp.include_codes, CodesOf(policy, "cpp", "include_codes"));
   const Json& json = policy.json;
   policy.cpp.tensor_functions = Set(Member(json, {"cpp", "tensor_functions"}));
   policy.cpp.tensor_methods = Set(Member(json, {"cpp", "tensor_methods_denied"}));
@@ -141,8 +141,7 @@ Result<Policy> LoadPolicy(const std::string& name) {
   policy.cpp.library_prefixes = List(Member(json, {"cpp", "library_prefixes"}));
   policy.symbols.names = Set(Member(json, {"symbols", "names"}));
   policy.symbols.prefixes = List(Member(json, {"symbols", "prefixes"}));
-  policy.symbols.denied_prefixes = List(Member(json, {"symbols", "denied_prefixes"}));
-  policy.symbols.library_prefixes = List(Member(json, {"symbols", "library", "prefixes"}));
+  KUAFU_TRY(policy.symbols.denied_prefixes, CodesOf(policy, "symbols", "denied_prefixes"));
   return policy;
 }
 

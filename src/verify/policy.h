@@ -37,7 +37,8 @@ struct Policy {
   } cpp;
   struct {
     Names names;
-    std::vector<std::string> prefixes, denied_prefixes, library_prefixes;
+    std::vector<std::string> prefixes;
+    Codes denied_prefixes;
   } symbols;
 
   const Rule* Find(std::string_view code) const {
