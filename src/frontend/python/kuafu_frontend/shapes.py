@@ -81,6 +81,8 @@ class Variants:
         cost = self.sizes.measure(values)
         if cost is None or (cost.flops is None and self.cost.flops is not None):
             return False
+        if len(cost.parameters or []) != len(self.cost.parameters or []):
+            return False  # a number of layers
         if label != "one" and cost.norm_min < min(2, self.cost.norm_min):
             return False
         if cost.flops is not None and cost.flops > max(

@@ -197,6 +197,7 @@ class Maker:
         self.dropout_off = False
         self.nominal_run = None
         self.nominal_truth = None
+        self.layout = None  # of all trials: how many inputs, and the names of the rest
         self.sizes = scaling.Sizes(self.source)
         self.noise_runs = truth.NOISE_RUNS
         self.base_class = WRITTEN  # of the first trial at every shape
@@ -280,6 +281,7 @@ class Maker:
         self.nominal_run = made[0].run
         self.nominal_truth = made[0]
         variant.first = made
+        self.layout = self.check_layout(variant, *made[1:3])
         self.store(variant, self.base_class, made)
 
     def attempt_first(self, variant):
@@ -400,6 +402,7 @@ class Maker:
             if view:
                 inputs = [as_view(v, view) for v in inputs]
             state = variant.state(integral)
+            self.check_layout(variant, inputs, state)
             options = {
                 "special": class_name == "special", "small": class_name == "denormal",
                 "zero_one": zero_one, "half": self.half,
@@ -416,6 +419,15 @@ class Maker:
             raise BadFile(f"running forward() on the inputs of get_inputs(): {rejected}, with "
                           f"{SEEDS_PER_TRIAL} seeds; such a reference cannot judge a kernel")
         raise rejected
+
+    def check_layout(self, variant, inputs, state):
+        """All trials of a task have the same arguments: a size that is a number of layers must
+        stay what it is."""
+        layout = (len(inputs), [[name for name, _ in some] for some in (
+            state.parameters, state.buffers, variant.scalars)])
+        if self.layout not in (None, layout):
+            raise BadFile("it changes which parameters there are")
+        return layout
 
     def ties_matter(self):
         return bool(self.nominal_run.names & ops.UNSTABLE) and any(

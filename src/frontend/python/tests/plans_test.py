@@ -175,6 +175,18 @@ class Plans(unittest.TestCase):
                                 "self.l = nn.LSTM(6, 4, batch_first=True)"))
         self.assertEqual([o["name"] for o in document["task"]["outputs"]], ["y0", "y1_0", "y1_1"])
 
+    def test_a_number_of_layers_is_the_same_in_all_trials(self):
+        """A size of the state, and of the module's parameters by their number."""
+        for layers in (2, 6):
+            document, _ = make(text(
+                "self.rnn(x, rest[0])[0]",
+                "[torch.randn(length, batch, 8), torch.randn(layers, batch, 12)]",
+                f"length = 7\nbatch = 3\nlayers = {layers}\n",
+                "self.rnn = nn.GRU(8, 12, layers)", ", layers", "[layers]"))
+            counts = {len(t["arguments"]) for t in document["trials"]}
+            self.assertEqual(counts, {len(document["task"]["arguments"])})
+            self.assertGreater(len({t["shape_text"] for t in document["trials"]}), 2)
+
     def test_full_plan_goes_beyond_the_usual_limit_of_a_grid(self):
         document, _ = make(text("torch.relu(x)", "[torch.randn(rows, n)]", "rows, n = 8, 40\n"),
                            "full")
