@@ -344,8 +344,10 @@ class ModelNew(nn.Module):
                                   "kuafu::os::ProcessCpuNs()"), "compile_error", "ProcessCpuNs"),
             "own": (linked("static int getpagesize() { return 1; }",
                            "if (getpagesize() != 1) return x"), "pass"),
-            "of_the_c_library": (linked("#include <iostream>\n", 'if (strlen("a") > 1) { fprintf(stderr, "%d", rand());'
-                                            ' exit(1); } std::cerr << std::lround(0.5)'), "pass"),
+            "of_the_c_library": (
+                linked("#include <iostream>\n",
+                       'if (strlen("a") > 1) { fprintf(stderr, "%d", rand()); exit(1); } '
+                       "std::cerr << std::lround(0.5)"), "pass"),
         })
 
     def test_a_file_that_breaks_the_rules_on_the_second_target_only_is_named(self):
