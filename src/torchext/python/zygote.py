@@ -111,7 +111,9 @@ def serve():
 
     while True:
         events = poll.poll()
-        pipes = {c.pipe: c for c in children.values()}
+        # As they are now: a process that has ended and the other end of its pipe may be reported in
+        # the same round, and the number of a descriptor that was closed in it comes back at once.
+        processes, pipes = dict(children), {c.pipe: c for c in children.values()}
         for fd, event in events:
             if fd == CONTROL_FD:
                 try:
@@ -130,11 +132,12 @@ def serve():
                 children[child.pidfd] = child
                 poll.register(child.pidfd, select.POLLIN)
                 poll.register(pipe, 0)
-            elif fd in children:
+            elif fd in processes:
                 forget(fd).reap()
             elif fd in pipes and event & (select.POLLERR | select.POLLHUP):
-                pipes[fd].kill()
-                poll.unregister(fd)
+                if children.get(pipes[fd].pidfd) is pipes[fd]:
+                    pipes[fd].kill()
+                    poll.unregister(fd)
 
 
 def main():
