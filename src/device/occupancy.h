@@ -23,7 +23,9 @@ struct SmModel {
   int shared_kib[10];  // sizes that shared memory can be given, ascending; the last is repeated
   int warps_per_sm, blocks_per_sm;
   int fp32_lanes, fp16_lanes, fp64_lanes, int_lanes, special_lanes, memory_lanes;  // a clock
-  int l1_clocks, shared_clocks, l2_clocks, dram_clocks;                            // latency
+  int l1_clocks, shared_clocks, l2_clocks, dram_clocks;  // latency
+  int l2_mib;
+  double l2_bytes_per_clock;  // of one SM, when all of them read
   const char* source;
 };
 // The model of the profile's architecture, or of sm_80 where none is public (*assumed = true).

@@ -30,6 +30,7 @@ LaunchCounter::LaunchCounter(Counting& counting, const isa::Module& module, uint
     : counting_(counting), module_(module) {
   info_.kernel = module.functions[kernel].pretty;
   info_.function = kernel;
+  info_.registers = counting.registers_;
   counts_.resize(module.functions.size());
   memos_.resize(module.functions.size());
   for (const uint32_t i : reachable) {

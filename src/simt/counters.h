@@ -86,7 +86,9 @@ struct LaunchCount {
   uint32_t warp_width = 32;
   uint32_t warps_per_block = 0;
   uint64_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
-  uint64_t blocks = 0;  // executed
+  uint64_t launches = 1;
+  uint64_t blocks = 0;     // executed
+  uint32_t registers = 0;  // per thread, as the caller estimated them
   Count total;
   std::array<uint64_t, kInstClassCount> warps_by_class{};
   std::vector<LineCount> lines;  // in the order of file and line
@@ -125,6 +127,8 @@ class Counting {
 
   // Bytes of L1 that each block of the next launches has to itself; empty when the block starts.
   void SetL1(uint64_t bytes_per_block);
+  // Of the kernel of the next launches; only recorded.
+  void SetRegisters(uint32_t per_thread) { registers_ = per_thread; }
   // Forgets launches and empties the L2.
   void Reset();
   const std::vector<LaunchCount>& launches() const { return launches_; }
@@ -135,6 +139,7 @@ class Counting {
   friend class LaunchCounter;
   CountingOptions options_;
   uint64_t l1_bytes_ = 16u << 10;
+  uint32_t registers_ = 0;
   std::unique_ptr<SectorCache> l1_, l2_;
   std::vector<LaunchCount> launches_;
   uint64_t dropped_ = 0;
