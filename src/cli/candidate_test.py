@@ -327,6 +327,24 @@ class ModelNew(nn.Module):
                 " if (x.numel() < 0) scale_kernel<<<"), "illegal_fallback"),
         })
 
+    def test_what_pytorch_includes_needs_no_include(self):
+        body = """
+  std::vector<int64_t> v(5);
+  std::iota(v.begin(), v.end(), 0);
+  std::sort(v.begin(), v.end(), std::greater<int64_t>());
+  std::map<std::string, int64_t> sums{{"a", std::accumulate(v.begin(), v.end(), int64_t{0})}};
+  std::unordered_map<int, std::set<int>> sets{{1, {2, 3}}};
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);
+  std::function<float(float)> f = [](float a) { return std::abs(a); };
+  auto shared = std::make_shared<std::complex<float>>(f(-1.0f), 0.0f);
+  std::ostringstream text;
+  text << shared->real() << std::numeric_limits<float>::max() << std::is_same<int, int>::value;
+  if (sums["a"] != 10 || sets.at(1).size() != 2) std::cerr << text.str() << std::endl;
+"""
+        head = "torch::Tensor scale(torch::Tensor x, torch::Tensor s) {"
+        self.expect({"names_of_std": (RIGHT.replace(head, head + body), "pass")})
+
     def test_functions_that_are_linked_are_seen(self):
         """What the text does not show: a function needs no header, and ours have names too."""
         head = "torch::Tensor scale(torch::Tensor x, torch::Tensor s) {"
@@ -345,7 +363,7 @@ class ModelNew(nn.Module):
             "own": (linked("static int getpagesize() { return 1; }",
                            "if (getpagesize() != 1) return x"), "pass"),
             "of_the_c_library": (
-                linked("#include <iostream>\n",
+                linked("",
                        'if (strlen("a") > 1) { fprintf(stderr, "%d", rand()); exit(1); } '
                        "std::cerr << std::lround(0.5)"), "pass"),
         })

@@ -135,7 +135,7 @@ void DefineDsoHandle(llvm::Module& module) {
   llvm::GlobalVariable* handle = module.getNamedGlobal("__dso_handle");
   if (handle == nullptr || handle->hasInitializer()) return;
   handle->setInitializer(llvm::Constant::getNullValue(handle->getValueType()));
-  handle->setLinkage(llvm::GlobalValue::ExternalLinkage);
+  handle->setLinkage(llvm::GlobalValue::WeakODRLinkage);  // an extension has several units
   handle->setVisibility(llvm::GlobalValue::HiddenVisibility);
 }
 

@@ -21,6 +21,7 @@ constexpr int kQuickOrders = 2;
 constexpr int kFullOrders = 8;
 constexpr int kWarpWidthOfHabit = 32;  // what most CUDA code assumes
 constexpr int kQuickSeconds = 10, kFullSeconds = 120;
+constexpr int kSanitizerTimes = 3;  // its time is not the candidate's
 
 }  // namespace
 
@@ -88,10 +89,9 @@ void FillRunGates(Verdict& v, const Judgement& j, bool sanitize, const RunPlan& 
 }
 
 int64_t TimeoutMs(const Request& request) {
-  const int seconds = request.timeout_s > 0                    ? request.timeout_s
-                      : request.plan == frontend::Plan::kQuick ? kQuickSeconds
-                                                               : kFullSeconds;
-  return int64_t{seconds} * 1000;
+  if (request.timeout_s > 0) return int64_t{request.timeout_s} * 1000;
+  const int seconds = request.plan == frontend::Plan::kQuick ? kQuickSeconds : kFullSeconds;
+  return int64_t{seconds} * (request.sanitize ? kSanitizerTimes : 1) * 1000;
 }
 
 void NoteRun(Verdict& v, const Judgement& judgement, const RunPlan& plan) {
