@@ -221,16 +221,27 @@ Result<Trial> ReadTrial(const Json& item, const TrialSet& set, const Truth& trut
   return trial;
 }
 
-}  // namespace
-
-Result<TrialSet> DecodeReply(std::string_view reply, os::UniqueFd inputs,
-                             const os::UniqueFd& truth_fd) {
-  KUAFU_TRY(const Json document, ParseJson(reply, kReplyBytesMax));
+// The document, or the error that it reports.
+Result<Json> ReadDocument(std::string_view reply) {
+  KUAFU_TRY(Json document, ParseJson(reply, kReplyBytesMax));
   if (const Json* error = JsonFind(document, "error")) {
     KUAFU_TRY(const std::string code_name, JsonString(*error, "code"));
     KUAFU_TRY(std::string message, JsonString(*error, "message"));
     return Error{ParseCode(code_name).value_or(Code::kInternal), std::move(message)};
   }
+  return document;
+}
+
+}  // namespace
+
+Result<task::OperatorList> DecodeOperators(std::string_view reply) {
+  KUAFU_TRY(const Json document, ReadDocument(reply));
+  return task::OperatorsFromJson(document);
+}
+
+Result<TrialSet> DecodeReply(std::string_view reply, os::UniqueFd inputs,
+                             const os::UniqueFd& truth_fd) {
+  KUAFU_TRY(const Json document, ReadDocument(reply));
   TrialSet set;
   KUAFU_TRY_STATUS(os::CheckSealed(inputs.get(), 0));
   KUAFU_TRY(set.inputs_bytes, os::FdSize(inputs.get()));

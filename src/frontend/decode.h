@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "frontend/frontend.h"
 #include "os/fd.h"
+#include "task/operators.h"
 
 namespace kuafu::frontend {
 
@@ -23,5 +24,7 @@ inline constexpr int64_t kStorageAlignment = 256;
 // error that the reply itself reports (a bad reference file) is returned with its code.
 Result<TrialSet> DecodeReply(std::string_view reply, os::UniqueFd inputs,
                              const os::UniqueFd& truth);
+
+Result<task::OperatorList> DecodeOperators(std::string_view reply);
 
 }  // namespace kuafu::frontend

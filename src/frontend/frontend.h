@@ -20,6 +20,7 @@
 #include "os/clock.h"
 #include "os/fd.h"
 #include "task/compare.h"
+#include "task/operators.h"
 #include "task/task.h"
 
 namespace kuafu::frontend {
@@ -106,6 +107,13 @@ struct TrialSet {
   double seconds = 0;  // measured, of the helper
 };
 
+// What forward() would launch on a GPU at the sizes as written, without computing anything.
+struct OperatorRequest {
+  std::string source;
+  std::string name = "ref.py";
+  int64_t memory_bytes = int64_t{4} << 30;  // of the process that runs the file
+};
+
 // One helper process; one thread at a time. Restarts its zygote when that has died.
 class Helper {
  public:
@@ -120,6 +128,10 @@ class Helper {
   Helper& operator=(const Helper&) = delete;
 
   Result<TrialSet> MakeTrials(const TrialRequest& request, const os::Deadline& deadline);
+  // Beside the errors above: unsupported = a shape depends on values, or the installed PyTorch
+  // cannot tell it.
+  Result<task::OperatorList> ListOperators(const OperatorRequest& request,
+                                           const os::Deadline& deadline);
   std::string torch_version() const;
 
  private:

@@ -54,6 +54,36 @@ std::string ExitText(const Json& reply) {
   return status.ToString();
 }
 
+Json Head(const std::string& source, const std::string& name, int64_t memory_bytes) {
+  return {{"source", source},
+          {"name", name},
+          {"memory_bytes", std::clamp(memory_bytes, kMemoryBytesMin, kMemoryBytesMax)}};
+}
+
+Json ToJson(const TrialRequest& request) {
+  Json document = Head(request.source, request.name, request.memory_bytes);
+  document["source_hash"] = HashHex(request.source);
+  document["plan"] = request.plan == Plan::kQuick ? "quick" : "full";
+  document["seed"] = std::to_string(request.seed);
+  document["nominal_only"] = request.nominal_only;
+  document["as_built"] = request.as_built;
+  document["compat_kernelbench"] = request.compat_kernelbench;
+  document["alternatives"] = request.alternatives;
+  return document;
+}
+
+Status CheckSource(const std::string& source) {
+  const auto bytes = static_cast<int64_t>(source.size());
+  if (bytes > kSourceBytesMax) {
+    return Error{Code::kInvalidInput,
+                 "the file has " + FormatBytes(bytes) + ", limit " + FormatBytes(kSourceBytesMax)};
+  }
+  if (!IsUtf8(source)) {
+    return Error{Code::kInvalidInput, "the file is not UTF-8 text; save it as UTF-8"};
+  }
+  return OkStatus();
+}
+
 // The file has ended its process without an answer.
 Error EndedError(const Json& reply, const std::string& stage) {
   const auto signal = JsonInt(reply, "signal");
@@ -84,7 +114,7 @@ struct Helper::Impl {
   Status Spawn();
   Status WaitReady(const os::Deadline& deadline);
   Result<os::Frame> Wait(const os::Deadline& deadline);
-  Result<Answer> Ask(const TrialRequest& request, const os::Deadline& deadline);
+  Result<Answer> Ask(Json document, const os::Deadline& deadline);
   Result<Answer> TakeAnswer(os::Frame frame, int64_t id);
   void Stop();
 };
@@ -195,24 +225,14 @@ Result<Answer> Helper::Impl::TakeAnswer(os::Frame frame, int64_t id) {
   return answer;
 }
 
-Result<Answer> Helper::Impl::Ask(const TrialRequest& request, const os::Deadline& deadline) {
+// `document` has everything but the number and the limits of the request.
+Result<Answer> Helper::Impl::Ask(Json document, const os::Deadline& deadline) {
   KUAFU_TRY_STATUS(WaitReady(deadline));
   const int64_t id = next_id++;
   const int64_t left_ms = std::min(deadline.RemainingNs() / os::kNsPerMs, kRequestMsMax);
   if (left_ms <= 0) return Error{Code::kDeadline, "no time left for the reference"};
-  const Json document = {
-      {"id", id},
-      {"timeout_ms", left_ms},
-      {"memory_bytes", std::clamp(request.memory_bytes, kMemoryBytesMin, kMemoryBytesMax)},
-      {"source", request.source},
-      {"source_hash", HashHex(request.source)},
-      {"name", request.name},
-      {"plan", request.plan == Plan::kQuick ? "quick" : "full"},
-      {"seed", std::to_string(request.seed)},
-      {"nominal_only", request.nominal_only},
-      {"as_built", request.as_built},
-      {"compat_kernelbench", request.compat_kernelbench},
-      {"alternatives", request.alternatives}};
+  document["id"] = id;
+  document["timeout_ms"] = left_ms;
   const os::Deadline last =
       os::Deadline::After(os::SystemClock(), left_ms * os::kNsPerMs + kGraceNs);
   const Status sent = channel.Send(DumpJson(document), {}, last);
@@ -223,7 +243,7 @@ Result<Answer> Helper::Impl::Ask(const TrialRequest& request, const os::Deadline
   auto frame = Wait(last);
   if (!frame.ok()) {
     Stop();  // the next request starts a fresh one
-    return std::move(frame).error().WithContext("running " + request.name);
+    return std::move(frame).error().WithContext("running " + document["name"].get<std::string>());
   }
   auto answer = TakeAnswer(std::move(frame).value(), id);
   if (!answer.ok() && answer.error().code == Code::kInternal) Stop();
@@ -254,14 +274,7 @@ Result<std::unique_ptr<Helper>> Helper::Start(const Options& options) {
 }
 
 Result<TrialSet> Helper::MakeTrials(const TrialRequest& request, const os::Deadline& deadline) {
-  if (static_cast<int64_t>(request.source.size()) > kSourceBytesMax) {
-    return Error{Code::kInvalidInput, "the file has " +
-                                          FormatBytes(static_cast<int64_t>(request.source.size())) +
-                                          ", limit " + FormatBytes(kSourceBytesMax)};
-  }
-  if (!IsUtf8(request.source)) {
-    return Error{Code::kInvalidInput, "the file is not UTF-8 text; save it as UTF-8"};
-  }
+  KUAFU_TRY_STATUS(CheckSource(request.source));
   const int64_t start = os::SystemClock().NowNs();
   const std::string& directory = impl_->options.cache_dir;
   std::string key;
@@ -276,7 +289,7 @@ Result<TrialSet> Helper::MakeTrials(const TrialRequest& request, const os::Deadl
       }
     }
   }
-  KUAFU_TRY(Answer answer, impl_->Ask(request, deadline));
+  KUAFU_TRY(Answer answer, impl_->Ask(ToJson(request), deadline));
   KUAFU_TRY(os::UniqueFd inputs, answer.inputs.Duplicate());
   auto set = DecodeReply(answer.reply, std::move(inputs), answer.truth);
   if (!set.ok()) return std::move(set).error().WithContext(request.name);
@@ -287,6 +300,17 @@ Result<TrialSet> Helper::MakeTrials(const TrialRequest& request, const os::Deadl
     static_cast<void>(kept.ok());
   }
   return set;
+}
+
+Result<task::OperatorList> Helper::ListOperators(const OperatorRequest& request,
+                                                 const os::Deadline& deadline) {
+  KUAFU_TRY_STATUS(CheckSource(request.source));
+  Json document = Head(request.source, request.name, request.memory_bytes);
+  document["operators"] = true;
+  KUAFU_TRY(const Answer answer, impl_->Ask(std::move(document), deadline));
+  auto list = DecodeOperators(answer.reply);
+  if (!list.ok()) return std::move(list).error().WithContext(request.name);
+  return list;
 }
 
 }  // namespace kuafu::frontend

@@ -47,6 +47,31 @@ Result<TrialSet> Make(const std::string& source, Plan plan = Plan::kQuick, int64
                                    os::Deadline::AfterMs(ms));
 }
 
+TEST(Helper, OperatorsOfAFileThatFitsIntoNoMemory) {
+  const std::string source = Text(
+      {kHead, kModel, "def get_inputs():\n    return [torch.rand(1 << 19, 1 << 19)]\n", kInit});
+  auto list = SharedHelper().ListOperators({.source = source}, os::Deadline::AfterMs(60'000));
+  ASSERT_TRUE(list.ok()) << list.error().message;
+  ASSERT_EQ(list.value().operators.size(), 1u);
+  EXPECT_EQ(list.value().operators[0].kind, task::OperatorKind::kElementwise);
+  EXPECT_EQ(list.value().operators[0].read_bytes, int64_t{1} << 40);
+  EXPECT_EQ(list.value().results, list.value().operators[0].makes);
+}
+
+TEST(Helper, OperatorsThatDependOnValuesAreUnsupportedAndTheNextFileIsFine) {
+  const std::string source = Text({kHead,
+                                   "class Model(nn.Module):\n    def forward(self, x):\n"
+                                   "        return x.nonzero()\n",
+                                   kInputs, kInit});
+  auto list = SharedHelper().ListOperators({.source = source}, os::Deadline::AfterMs(60'000));
+  ASSERT_FALSE(list.ok());
+  const std::string killer = Text({kHead, "os.kill(os.getpid(), 9)\n", kModel, kInputs, kInit});
+  ASSERT_FALSE(
+      SharedHelper().ListOperators({.source = killer}, os::Deadline::AfterMs(60'000)).ok());
+  EXPECT_TRUE(
+      SharedHelper().ListOperators({.source = GoodFile()}, os::Deadline::AfterMs(60'000)).ok());
+}
+
 TEST(Helper, TrialsOfASmallFile) {
   const std::string source = Text({kHead,
                                    "rows = 6\ncols = 700\n"

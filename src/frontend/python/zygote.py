@@ -5,6 +5,7 @@ the seconds of the import, and a file that crashes, hangs or eats memory costs i
 Started by frontend::Helper with a socket as descriptor 3. One request at a time:
   -> {"id", "timeout_ms", "memory_bytes", "source", "name", "plan", "seed", "nominal_only",
       "as_built", "compat_kernelbench", "alternatives"}
+     or {"id", "timeout_ms", "memory_bytes", "source", "name", "operators": true}
   <- {"id", "status": "answered"} with [reply, inputs, truth]: sealed memfds; reply is JSON
      {"id", "status": "ended", "exit_code"|"signal", "stage"}: it died without an answer
      {"id", "status": "deadline", "stage"}

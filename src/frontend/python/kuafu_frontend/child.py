@@ -8,7 +8,7 @@ import traceback
 
 import torch
 
-from . import devices, jail, loader, shims, trials
+from . import devices, jail, loader, operators, shims, trials
 from .errors import BadFile, is_memory
 
 ALIGNMENT = 256
@@ -122,8 +122,11 @@ def answer(request, fds, page, layout):
     reply_map = mmap.mmap(fds[0], os.fstat(fds[0]).st_size)
     jail.enter(request["memory_bytes"], request["timeout_ms"] // 1000 + 2)
     try:
-        maker = trials.Maker(request, arenas, loader.Stage(report))
-        document = maker.make()
+        if request.get("operators"):
+            document = operators.list_operators(
+                loader.Source(request["source"], request["name"], loader.Stage(report)))
+        else:
+            document = trials.Maker(request, arenas, loader.Stage(report)).make()
         report(loader.Stage.WRITE)
         for arena, fd in zip(arenas, fds[1:]):
             arena.write(fd)

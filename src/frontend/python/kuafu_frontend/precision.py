@@ -50,6 +50,8 @@ class TooLong(Exception):
 
 
 class Meta(TorchDispatchMode):
+    calls_max = META_CALLS_MAX
+
     def __init__(self):
         super().__init__()
         self.flops = 0
@@ -63,7 +65,7 @@ class Meta(TorchDispatchMode):
         kwargs = dict(kwargs or {})
         name = ops.base_name(func)
         self.calls += 1
-        if self.calls > META_CALLS_MAX:
+        if self.calls > self.calls_max:
             self.too_long = True
             raise TooLong()
 
@@ -85,6 +87,10 @@ class Meta(TorchDispatchMode):
                 check_kernel(*args)
             out = func(*args, **kwargs)
         outs = [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
+        self.seen(func, name, args, kwargs, outs)
+        return out
+
+    def seen(self, func, name, args, kwargs, outs):
         if not is_view(func):
             self.ops += 1
             self.flops += ops.flops(name, args, outs)
@@ -92,7 +98,6 @@ class Meta(TorchDispatchMode):
             self.lengths += math.log2(length)
             if name in ops.NORMS:
                 self.norm_min = min(self.norm_min, length)
-        return out
 
     @staticmethod
     def random(func, name, args, kwargs):
