@@ -114,6 +114,7 @@ Result<Request> ParseRequest(std::string_view text) {
   for (const Json& trial_json : *trials) {
     KUAFU_TRY(const Json* arguments, List(trial_json, "arguments", kArgumentsMax));
     Trial trial;
+    KUAFU_TRY(trial.skip, JsonBool(trial_json, "skip"));
     for (const Json& argument : *arguments) {
       KUAFU_TRY(Argument a, ParseArgument(argument));
       request.inputs_bytes = std::max(request.inputs_bytes, a.storage_at + a.storage_bytes);

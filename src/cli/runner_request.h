@@ -32,6 +32,7 @@ struct Argument {
 
 struct Trial {
   std::vector<Argument> arguments;
+  bool skip = false;  // not asked for; it keeps the numbers of the others
 };
 
 struct Request {

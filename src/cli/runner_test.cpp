@@ -54,7 +54,7 @@ std::string RequestText(int trials) {
                   {"max_dispatches", 1000000}, {"memory_bytes", 16 << 20},
                   {"trials", Json::array()}};
   for (int i = 0; i < trials; ++i)
-    request["trials"].push_back({{"arguments", Json::array({argument})}});
+    request["trials"].push_back({{"arguments", Json::array({argument})}, {"skip", false}});
   return DumpJson(request);
 }
 

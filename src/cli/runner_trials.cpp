@@ -184,6 +184,7 @@ class Trials {
 
   Status Run() {
     for (size_t trial = 0; trial < request_.trials.size(); ++trial) {
+      if (request_.trials[trial].skip) continue;
       for (size_t order = 0; order < request_.order_seeds.size(); ++order) {
         KUAFU_TRY_STATUS(RunOne(trial, order));
         if (session_.stopped()) return SendJson({{"done", true}, {"stopped", true}}, {});

@@ -72,6 +72,18 @@ class Verify(unittest.TestCase):
             return verdict
         self.assertEqual(once(), once())
 
+    def test_one_trial_is_that_trial(self):
+        """As the line says that reproduces a verdict."""
+        right, race = example("softmax/softmax.cu"), example("softmax/softmax_race.cu")
+        for kernel, passes in ((right, True), (race, False)):
+            run = kuafu("verify", example("softmax/ref.py"), kernel, "--target=sim:h100",
+                        "--seed=7", "--trial=2", "--json")
+            verdict = json.loads(run.stdout)
+            self.assertEqual(verdict["pass"], passes, verdict["summary"])
+            self.assertEqual(verdict["trials_total"], 1)
+            if not passes:
+                self.assertIn("--trial=2", verdict["reproducer"])
+
     def test_usage_errors_are_not_verdicts(self):
         reference, kernel = example("softmax/ref.py"), example("softmax/softmax.cu")
         self.assertEqual(kuafu("verify").returncode, 2)
