@@ -51,6 +51,17 @@ struct VerifyOptions {
 };
 ExitStatus Verify(const VerifyOptions& options);
 
+// `kuafu profile`: one trial of a candidate with counters on, as text or JSON.
+struct ProfileOptions {
+  std::string reference, kernel;  // as for Verify
+  std::string target;             // one; empty = one that fits the kernel's dialect
+  int trial = 0;
+  uint64_t seed = 0;  // 0 = drawn
+  int timeout_s = 60;
+  bool json = false;
+};
+ExitStatus Profile(const ProfileOptions& options);
+
 // Verifies the bundled examples, right ones and one for each of several defects; kOk when each got
 // its class. With a reference and a kernel it verifies these instead.
 struct DemoOptions {

@@ -66,6 +66,24 @@ int main(int argc, char** argv) {
   verify_verb->add_option("--threads", verify.threads, "candidates at a time; 0 = one for each CPU")
       ->check(CLI::Range(0, 256));
 
+  kuafu::cli::ProfileOptions profile;
+  CLI::App* profile_verb = app.add_subcommand(
+      "profile", "count what a kernel does in one trial: traffic, conflicts, occupancy");
+  profile_verb
+      ->add_option("reference", profile.reference,
+                   "PyTorch file with Model, get_inputs and get_init_inputs")
+      ->required();
+  profile_verb->add_option("kernel", profile.kernel, "kernel as for verify: .cu, .mu or .py")
+      ->required();
+  profile_verb->add_option("--target", profile.target,
+                           "simulated device; default sim:h100 for .cu and sim:mtt-s4000 for .mu");
+  profile_verb->add_option("--trial", profile.trial, "number of the trial; 0 = as the file says")
+      ->check(CLI::Range(0, 4095));
+  profile_verb->add_option("--seed", profile.seed, "of the inputs; 0 = drawn");
+  profile_verb->add_option("--timeout-s", profile.timeout_s, "seconds the trial may take")
+      ->check(CLI::Range(1, 3600));
+  profile_verb->add_flag("--json", profile.json, "print the profile as JSON");
+
   kuafu::cli::VerifyServerOptions server;
   CLI::App* server_verb = app.add_subcommand(
       "verify-server", "judge candidates that arrive over HTTP; for trainers and agents");
@@ -153,6 +171,7 @@ int main(int argc, char** argv) {
     verify.cache = !verify_no_cache;
     return kuafu::cli::Verify(verify);
   }
+  if (profile_verb->parsed()) return kuafu::cli::Profile(profile);
   if (server_verb->parsed()) {
     server.cache = !server_no_cache;
     return kuafu::cli::VerifyServer(server);

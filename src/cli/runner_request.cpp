@@ -102,6 +102,8 @@ Result<Request> ParseRequest(std::string_view text) {
     return Wrong("max_dispatches and memory_bytes must be positive");
   request.options.max_dispatches = static_cast<uint64_t>(dispatches);
   request.options.memory_bytes = static_cast<size_t>(memory_bytes);
+  if (const Json* count = JsonFind(json, "count"))
+    request.options.count = count->is_boolean() && count->get<bool>();
   if (const Json* check = JsonFind(json, "check_inputs"))
     request.check_inputs = !check->is_boolean() || check->get<bool>();
   KUAFU_TRY(const Json* seeds, List(json, "order_seeds", kOrdersMax));

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "simt/counters_json.h"
 #include "verdict/verdict.h"
 
 namespace kuafu::hostabi {
@@ -99,11 +100,14 @@ Json CountersJson(const Counters& c) {
 Json SessionJson(const Session& session) {
   Json findings = Json::array();
   for (const Finding& f : session.findings()) findings.push_back(FindingJson(f));
-  return {{"findings", std::move(findings)},
-          {"counters", CountersJson(session.counters)},
-          {"float_atomics", session.has_float_atomics()},
-          {"library_call", session.library_call},
-          {"printf", session.printf_output.substr(0, kPrintfBytesMax)}};
+  Json json = {{"findings", std::move(findings)},
+               {"counters", CountersJson(session.counters)},
+               {"float_atomics", session.has_float_atomics()},
+               {"library_call", session.library_call},
+               {"printf", session.printf_output.substr(0, kPrintfBytesMax)}};
+  if (session.counting() != nullptr)
+    json["profile"] = simt::CountersToJson(simt::Merge(session.counting()->launches()));
+  return json;
 }
 
 Result<os::UniqueFd> Answers::CopyOutputs(Session& session, size_t order, const Outcome& outcome,

@@ -8,9 +8,11 @@
 #include <cstring>
 #include <utility>
 
+#include "device/occupancy.h"
 #include "hostabi/streams.h"
 #include "hostabi/tensor_state.h"
 #include "hostabi/tensors.h"
+#include "isa/pressure.h"
 
 namespace kuafu::hostabi {
 namespace {
@@ -23,6 +25,19 @@ Session* g_current = nullptr;
 
 int KibToBytes(int kib, int unknown_kib) {
   return (kib == device::kUnknown ? unknown_kib : kib) * 1024;
+}
+
+// What the counters assume of the device.
+simt::CountingOptions ModelOf(const device::Profile& profile) {
+  const device::SmModel& sm = device::SmModelOf(profile);
+  simt::CountingOptions model;
+  const int l2_mib = profile.l2_mib == device::kUnknown ? sm.l2_mib : profile.l2_mib;
+  model.l2_bytes = static_cast<uint64_t>(l2_mib) << 20;
+  model.latencies.l1 = static_cast<uint32_t>(sm.l1_clocks);
+  model.latencies.shared = static_cast<uint32_t>(sm.shared_clocks);
+  model.latencies.l2 = static_cast<uint32_t>(sm.l2_clocks);
+  model.latencies.dram = static_cast<uint32_t>(sm.dram_clocks);
+  return model;
 }
 
 bool IsValid(const Image& image, size_t at) { return image.valid.empty() || image.valid[at] != 0; }
@@ -110,7 +125,9 @@ Session::Session(const SessionOptions& options)
     : options_(options),
       memory_(options.memory_bytes),
       streams_(std::make_unique<Streams>(*this)),
-      tensors_(std::make_unique<TensorState>()) {}
+      tensors_(std::make_unique<TensorState>()) {
+  if (options.count) counting_ = std::make_unique<simt::Counting>(ModelOf(*options.profile));
+}
 Session::~Session() = default;
 
 const isa::Function& Session::Kernel::function() const {
@@ -165,6 +182,7 @@ std::string Describe(const Finding& finding) {
 
 void Session::Begin(uint64_t order_seed) {
   options_.order_seed = order_seed;
+  if (counting_ != nullptr) counting_->Reset();
   findings_.clear();
   counters = {};
   printf_output.clear();
@@ -274,6 +292,7 @@ int Session::Launch(const void* stub, simt::Dim3 grid, simt::Dim3 block, void** 
             std::move(params),
             OptionsFor(it->second, block, shared_bytes)};
   call.options.cooperative = cooperative;
+  if (counting_ != nullptr) PrepareCounting(it->second, call.options, block, shared_bytes);
   const int error = Account(RunOrdered(call, streams_->Issue(*queue)));
   if (data_flow != nullptr) ReportTouched();
   const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
@@ -305,6 +324,28 @@ simt::LaunchOptions Session::OptionsFor(const Kernel& kernel, simt::Dim3 block,
   if (profile.sm_count != device::kUnknown)
     launch.sm_count = static_cast<uint32_t>(profile.sm_count);
   return launch;
+}
+
+void Session::PrepareCounting(Kernel& kernel, simt::LaunchOptions& launch, simt::Dim3 block,
+                              size_t shared_bytes) {
+  const isa::Module& module = kernel.program->module();
+  if (kernel.registers == 0) {
+    kernel.registers =
+        isa::EstimateRegisters(module, static_cast<uint32_t>(kernel.index)).registers;
+  }
+  uint64_t shared = shared_bytes;
+  for (const uint32_t index : kernel.function().shared) {
+    if (!module.shared[index].dynamic) shared += module.shared[index].bytes;
+  }
+  const device::Occupancy occupancy =
+      device::FindOccupancy(*options_.profile, {.threads = block.x * block.y * block.z,
+                                                .registers = kernel.registers,
+                                                .shared_bytes = shared});
+  counting_->SetRegisters(kernel.registers);
+  // Each resident block is taken to have its part of the L1 to itself.
+  counting_->SetL1(occupancy.l1_bytes /
+                   static_cast<uint64_t>(std::max(occupancy.blocks_per_sm, 1)));
+  launch.counting = counting_.get();
 }
 
 // Runs a kernel; when it may meet work that is not ordered before it, also as if that work had not
@@ -361,6 +402,7 @@ simt::LaunchResult Session::RunOrdered(const Call& call, Operation now) {
     const std::vector<Image> early = take(written);
     simt::LaunchOptions quiet = call.options;
     quiet.sanitize = false;
+    quiet.counting = nullptr;
     run(quiet);
     const std::vector<Image> late = take(written);
     for (size_t i = 0; i < written.size(); ++i) {

@@ -23,6 +23,7 @@
 
 #include "base/result.h"
 #include "device/profile.h"
+#include "simt/counters.h"
 #include "simt/simt.h"
 
 namespace kuafu::hostabi {
@@ -35,6 +36,7 @@ struct SessionOptions {
   size_t memory_bytes = size_t{2} << 30;
   uint64_t max_dispatches = 200'000'000;
   bool echo_printf = false;  // device printf goes to standard output at once
+  bool count = false;        // launches are counted, for a profile
 };
 
 struct Counters {
@@ -118,6 +120,8 @@ class Session {
   TensorState& tensors() { return *tensors_; }
   Streams& streams() { return *streams_; }
   const SessionOptions& options() const { return options_; }
+  // nullptr unless launches are counted; of the calls since Begin.
+  const simt::Counting* counting() const { return counting_.get(); }
   const std::vector<Finding>& findings() const { return findings_; }
   // For data_flow; addresses may lie outside every allocation.
   void NoteCopied(const void* to, const void* from);
@@ -143,6 +147,7 @@ class Session {
     simt::Program* program = nullptr;
     int index = -1;
     int64_t shared_opt_in_bytes = 0;
+    uint32_t registers = 0;  // estimated when first counted
 
     bool known() const { return index >= 0; }
     const isa::Function& function() const;
@@ -156,6 +161,7 @@ class Session {
   std::vector<std::unique_ptr<simt::Program>> programs_;  // one for each module
   std::map<const void*, Kernel> kernels_;
   std::map<const void*, Symbol> symbols_;
+  std::unique_ptr<simt::Counting> counting_;
   std::vector<Finding> findings_;
   int stop_error_ = 0;
   std::unique_ptr<Streams> streams_;
@@ -169,6 +175,8 @@ class Session {
     simt::LaunchOptions options;
   };
   void CheckRedZone(uint32_t id);
+  void PrepareCounting(Kernel& kernel, simt::LaunchOptions& launch, simt::Dim3 block,
+                       size_t shared_bytes);
   simt::LaunchOptions OptionsFor(const Kernel& kernel, simt::Dim3 block, size_t shared_bytes) const;
   simt::LaunchResult RunOrdered(const Call& call, Operation now);
   int Account(simt::LaunchResult result);

@@ -75,7 +75,7 @@ Status Send(const Json& json, std::span<const int> fds = {}) {
   return TheHost().channel.Send(DumpJson(json), fds, os::Deadline::AfterMs(kSendMs));
 }
 
-// {"target", "warp_width", "sanitize", "memory_bytes", "max_dispatches"}
+// {"target", "warp_width", "sanitize", "memory_bytes", "max_dispatches"}, optional "count"
 Status StartSession(const Json& json) {
   hostabi::SessionOptions options;
   KUAFU_TRY(const std::string text, JsonString(json, "target"));
@@ -84,6 +84,8 @@ Status StartSession(const Json& json) {
   KUAFU_TRY(const int64_t width, JsonInt(json, "warp_width"));
   options.warp_width = static_cast<uint32_t>(width);
   KUAFU_TRY(options.sanitize, JsonBool(json, "sanitize"));
+  if (const Json* count = JsonFind(json, "count"))
+    options.count = count->is_boolean() && count->get<bool>();
   KUAFU_TRY(const int64_t memory_bytes, JsonInt(json, "memory_bytes"));
   KUAFU_TRY(const int64_t dispatches, JsonInt(json, "max_dispatches"));
   options.memory_bytes = static_cast<size_t>(memory_bytes);

@@ -457,6 +457,7 @@ Result<ExtensionRun> ExtensionHost::Run(const ExtensionPlan& plan, CompilePool& 
                          {{"target", plan.run.target.text},
                           {"warp_width", plan.run.warp_width},
                           {"sanitize", plan.run.sanitize},
+                          {"count", plan.run.count},
                           {"memory_bytes", kMemoryBytesMax},
                           {"max_dispatches", kMaxDispatches}}}};
   for (int attempt = 1;; ++attempt) {

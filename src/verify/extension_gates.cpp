@@ -79,7 +79,8 @@ Result<Verdict> VerifyExtension(const ExtensionServices& services, const Request
               .timeout_ms = TimeoutMs(request),
               .extension = true,
               .legality = judged,
-              .compat_kernelbench = request.compat_kernelbench},
+              .compat_kernelbench = request.compat_kernelbench,
+              .count = request.on_profile != nullptr},
       .source = source.value(),
       .musa = IsMusa(source.value()),
       .policy = judged ? request.policy : ""};
@@ -109,6 +110,7 @@ Result<Verdict> VerifyExtension(const ExtensionServices& services, const Request
     }
     v.compile_ms += run.compile_ms;
     v.run_ms += run.ms;
+    ReportProfile(request, plan.run, run.result);
     Judgement judgement;
     if (run.rejected) {
       rejected = run.legality;

@@ -53,6 +53,7 @@ std::string Reproducer(const Request& request, uint64_t seed, int trial) {
 }
 
 std::vector<uint64_t> OrderSeeds(const Request& request, uint64_t seed) {
+  if (request.on_profile != nullptr) return {0};
   const int orders = request.plan == frontend::Plan::kFull ? kFullOrders
                      : request.sanitize                    ? kQuickOrders
                                                            : 1;
@@ -92,6 +93,18 @@ int64_t TimeoutMs(const Request& request) {
   if (request.timeout_s > 0) return int64_t{request.timeout_s} * 1000;
   const int seconds = request.plan == frontend::Plan::kQuick ? kQuickSeconds : kFullSeconds;
   return int64_t{seconds} * (request.sanitize ? kSanitizerTimes : 1) * 1000;
+}
+
+void ReportProfile(const Request& request, const RunPlan& plan, const RunResult& result) {
+  const device::Profile& first = *request.targets.front().profile;
+  if (request.on_profile == nullptr || plan.target.profile != &first ||
+      plan.warp_width != first.warp_width)
+    return;
+  for (const TrialRun& run : result.runs) {
+    if (run.profile.is_null()) continue;
+    request.on_profile(run.profile);
+    return;
+  }
 }
 
 void NoteRun(Verdict& v, const Judgement& judgement, const RunPlan& plan) {

@@ -27,6 +27,8 @@ int64_t TimeoutMs(const Request& request);
 void FillRunGates(verdict::Verdict& v, const Judgement& j, bool sanitize, const RunPlan& plan);
 // Adds a run: the gates tell about the first one, the others are the portable gate.
 void NoteRun(verdict::Verdict& v, const Judgement& judgement, const RunPlan& plan);
+// Hands the counters of the first run on to who asked for them.
+void ReportProfile(const Request& request, const RunPlan& plan, const RunResult& result);
 // Runs the candidate for the first target, and for the others when that passes; at 32 lanes to a
 // warp when it fails on a target of more. The judgement that decides; fills the gate portable.
 using RunAt = std::function<Result<Judgement>(const device::Target& target, uint32_t warp_width)>;

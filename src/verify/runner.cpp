@@ -160,7 +160,8 @@ Json RequestJson(const RunPlan& plan, const std::vector<Binding>& bindings,
   return {{"target", plan.target.text},      {"warp_width", plan.warp_width},
           {"sanitize", plan.sanitize},       {"check_inputs", !set.inputs_mutated},
           {"order_seeds", std::move(seeds)}, {"max_dispatches", kMaxDispatches},
-          {"memory_bytes", kMemoryBytesMax}, {"trials", std::move(trials)}};
+          {"memory_bytes", kMemoryBytesMax}, {"count", plan.count},
+          {"trials", std::move(trials)}};
 }
 
 Result<TrialRun> ParseTrialRun(const Json& reply, os::Frame& frame, size_t trials, size_t orders,
@@ -187,6 +188,7 @@ Result<TrialRun> ParseTrialRun(const Json& reply, os::Frame& frame, size_t trial
   KUAFU_TRY(run.launches, Counter(reply, "launches"));
   KUAFU_TRY(run.lane_instructions, Counter(reply, "lane_instructions"));
   KUAFU_TRY(run.printf_output, JsonString(reply, "printf"));
+  if (const Json* profile = JsonFind(reply, "profile")) run.profile = *profile;
   const Json* modified = JsonFind(reply, "inputs_modified");
   const Json* findings = JsonFind(reply, "findings");
   const Json* outputs = JsonFind(reply, "outputs");

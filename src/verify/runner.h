@@ -32,6 +32,7 @@ struct RunPlan {
   bool extension = false;  // buffers that the reference changes need not be among the outputs
   bool legality = false;   // operators and origins of an extension candidate are judged
   bool compat_kernelbench = false;  // shape and AllClose are all that is compared
+  bool count = false;               // launches are counted: TrialRun::profile
 };
 
 // What one trial did under one order.
@@ -60,6 +61,7 @@ struct TrialRun {
   std::string library_call;  // made by the extension: "at::matmul"
   uint64_t launches = 0, lane_instructions = 0;
   std::string printf_output;
+  Json profile;  // simt/counters_json.h; null = not counted
 };
 
 struct RunResult {

@@ -101,8 +101,10 @@ struct Verifier::Impl {
     plan.order_seeds = OrderSeeds(request, run_seed);
     plan.only_trial = request.only_trial;
     plan.timeout_ms = TimeoutMs(request);
+    plan.count = request.on_profile != nullptr;
     KUAFU_TRY(const RunResult result, RunOnce(plan, compiled, bindings, set));
     v.run_ms += result.ms;
+    ReportProfile(request, plan, result);
     Judgement judgement = Judge(result, plan, set);
     NoteRun(v, judgement, plan);
     return judgement;

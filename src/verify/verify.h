@@ -10,11 +10,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "device/profile.h"
 #include "frontend/frontend.h"
@@ -49,6 +51,9 @@ struct Request {
   // What a candidate in extension form may do: default, strict, lenient, or the path of a file.
   // "off" judges no legality, for tests of the isolation.
   std::string policy = "default";
+  // When set, launches are counted, trials run in lock-step only, and this gets the counters of the
+  // first that answered on the first target (simt/counters_json.h), before Verify returns.
+  std::function<void(const Json& counters)> on_profile;
   int timeout_s = 0;  // for all trials together; 0 = 10 for the quick plan, 120 for the full one
 };
 
