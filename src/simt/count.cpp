@@ -21,6 +21,13 @@ uint32_t Bits(uint32_t mask) { return static_cast<uint32_t>(__builtin_popcount(m
 
 bool IsStore(Op op) { return op == Op::kStore || op == Op::kAtomicStore; }
 
+void AddRequest(const RequestCost& cost, MemoryCount* count) {
+  count->requests += cost.requests;
+  count->sectors += cost.sectors;
+  count->lines += cost.touches.size();
+  count->bytes += cost.bytes;
+}
+
 }  // namespace
 
 // --- the launch ---
@@ -65,10 +72,7 @@ uint64_t LaunchCounter::DeviceBase(uint32_t allocation, uint64_t bytes) {
 }
 
 uint32_t LaunchCounter::Load(const RequestCost& cost, uint64_t first_line, MemoryCount* count) {
-  count->requests += cost.requests;
-  count->sectors += cost.sectors;
-  count->lines += cost.touches.size();
-  count->bytes += cost.bytes;
+  AddRequest(cost, count);
   const Latencies& clocks = latencies();
   uint32_t latency = clocks.l1;
   for (const LineTouch& touch : cost.touches) {
@@ -86,10 +90,7 @@ uint32_t LaunchCounter::Load(const RequestCost& cost, uint64_t first_line, Memor
 }
 
 void LaunchCounter::Store(const RequestCost& cost, uint64_t first_line, MemoryCount* count) {
-  count->requests += cost.requests;
-  count->sectors += cost.sectors;
-  count->lines += cost.touches.size();
-  count->bytes += cost.bytes;
+  AddRequest(cost, count);
   for (const LineTouch& touch : cost.touches) {
     const uint64_t line = first_line + static_cast<uint64_t>(touch.line);
     const uint32_t dirty = counting_.l2_->Write(line, touch.sectors);
@@ -99,10 +100,7 @@ void LaunchCounter::Store(const RequestCost& cost, uint64_t first_line, MemoryCo
 }
 
 void LaunchCounter::Atomic(const RequestCost& cost, uint64_t first_line, MemoryCount* count) {
-  count->requests += cost.requests;
-  count->sectors += cost.sectors;
-  count->lines += cost.touches.size();
-  count->bytes += cost.bytes;
+  AddRequest(cost, count);
   for (const LineTouch& touch : cost.touches) {
     const uint64_t line = first_line + static_cast<uint64_t>(touch.line);
     const uint32_t found = counting_.l2_->Read(line, touch.sectors);
