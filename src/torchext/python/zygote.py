@@ -20,18 +20,20 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from kuafu_candidate import native  # noqa: E402
+from kuafu_candidate import native, pages  # noqa: E402
 
 CONTROL_FD = 3
 THREADS_MAX = 512
 MEMORY_BYTES_MAX = 8 << 30  # of a child, beyond what it has from here; the device's are in it
 _PR_SET_PDEATHSIG = 1
+_written = ()  # ranges of memory
 
 
 def run_child(request, channel):
     """Never returns."""
     code = 1
     try:
+        pages.copy(_written)
         os.setsid()
         native.open_channel(channel)  # closes the zygote's
         null = os.open("/dev/null", os.O_RDWR)
@@ -151,9 +153,11 @@ def main():
     except Exception as error:  # whatever an incomplete installation does
         native.send({"ready": False, "error": f"{type(error).__name__}: {error}"[:500]})
         return
-    native.send({"ready": True, "torch": torch.__version__})
     gc.collect()
     gc.freeze()  # the collector would otherwise touch, and so copy, every page after a fork
+    global _written
+    _written = pages.learn(child.rehearse)
+    native.send({"ready": True, "torch": torch.__version__})
     serve()
 
 
