@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "os/memfd.h"
+#include "task/operators_json.h"
 
 namespace kuafu::frontend {
 namespace {

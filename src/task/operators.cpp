@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reader and writer of operator lists.
-#include "task/operators.h"
-
 #include <array>
 #include <utility>
 
 #include "base/text.h"
+#include "task/operators_json.h"
 
 namespace kuafu::task {
 namespace {

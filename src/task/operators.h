@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What PyTorch in eager mode launches for one forward pass, as data: operations with the bytes and
 // FLOP that they cannot avoid, and the numbers of a shape that a library's speed depends on.
-// Written by the Python helper (costs.py has the exact meaning), hence read with limits.
+// The Python helper's costs.py has the exact meaning of every number.
 //
-//   KUAFU_TRY(task::OperatorList list, task::OperatorsFromJson(document));
+//   task::Operator map{.op = "relu", .kind = OperatorKind::kElementwise, .read_bytes = 4096};
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
 #include "tensor/tensor.h"
 
 namespace kuafu::task {
@@ -67,8 +66,5 @@ struct OperatorList {
   int64_t input_bytes = 0, parameter_bytes = 0;
   std::string torch;  // version that listed them
 };
-
-Json ToJson(const OperatorList& list);
-Result<OperatorList> OperatorsFromJson(const Json& document);
 
 }  // namespace kuafu::task

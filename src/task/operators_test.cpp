@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Goal: what a process that ran a foreign file has written cannot be believed. Method: one good
 // document and one change at a time.
-#include "task/operators.h"
+#include "task/operators_json.h"
 
 #include <gtest/gtest.h>
 
