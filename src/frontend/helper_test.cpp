@@ -50,7 +50,7 @@ Result<TrialSet> Make(const std::string& source, Plan plan = Plan::kQuick, int64
 TEST(Helper, OperatorsOfAFileThatFitsIntoNoMemory) {
   const std::string source = Text(
       {kHead, kModel, "def get_inputs():\n    return [torch.rand(1 << 19, 1 << 19)]\n", kInit});
-  auto list = SharedHelper().ListOperators({.source = source}, os::Deadline::AfterMs(60'000));
+  auto list = SharedHelper().ListOperators({.source = source}, os::Deadline::AfterMs(120'000));
   ASSERT_TRUE(list.ok()) << list.error().message;
   ASSERT_EQ(list.value().operators.size(), 1u);
   EXPECT_EQ(list.value().operators[0].kind, task::OperatorKind::kElementwise);
@@ -63,13 +63,13 @@ TEST(Helper, OperatorsThatDependOnValuesAreUnsupportedAndTheNextFileIsFine) {
                                    "class Model(nn.Module):\n    def forward(self, x):\n"
                                    "        return x.nonzero()\n",
                                    kInputs, kInit});
-  auto list = SharedHelper().ListOperators({.source = source}, os::Deadline::AfterMs(60'000));
+  auto list = SharedHelper().ListOperators({.source = source}, os::Deadline::AfterMs(120'000));
   ASSERT_FALSE(list.ok());
   const std::string killer = Text({kHead, "os.kill(os.getpid(), 9)\n", kModel, kInputs, kInit});
   ASSERT_FALSE(
-      SharedHelper().ListOperators({.source = killer}, os::Deadline::AfterMs(60'000)).ok());
+      SharedHelper().ListOperators({.source = killer}, os::Deadline::AfterMs(120'000)).ok());
   EXPECT_TRUE(
-      SharedHelper().ListOperators({.source = GoodFile()}, os::Deadline::AfterMs(60'000)).ok());
+      SharedHelper().ListOperators({.source = GoodFile()}, os::Deadline::AfterMs(120'000)).ok());
 }
 
 TEST(Helper, TrialsOfASmallFile) {
