@@ -92,6 +92,15 @@ struct KernelBenchOptions {
 };
 ExitStatus BenchKernelBench(const KernelBenchOptions& options);
 
+// `kuafu bench timemodel`: modelled times of PyTorch against published ones.
+struct TimeModelOptions {
+  std::string kernelbench;  // checkout with tasks and results/timing
+  std::string output;       // folder of results; empty = timemodel
+  int jobs = 2;
+  bool fit = false;  // fit the constants instead, without a look at the other tasks
+};
+ExitStatus BenchTimeModel(const TimeModelOptions& options);
+
 // `kuafu verify-server`: the verifier as an HTTP service, until SIGTERM or SIGINT.
 struct VerifyServerOptions {
   std::string listen = "127.0.0.1:8077";

@@ -147,6 +147,21 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 256));
   kernelbench_verb->add_option("--seed", kernelbench.seed, "of inputs; 0 = drawn");
 
+  kuafu::cli::TimeModelOptions timemodel;
+  CLI::App* timemodel_verb = bench_verb->add_subcommand(
+      "timemodel", "modelled times of PyTorch against those that KernelBench publishes");
+  timemodel_verb
+      ->add_option("--kernelbench", timemodel.kernelbench,
+                   "folder of a checkout, with results/timing")
+      ->required();
+  timemodel_verb->add_option("-o,--output", timemodel.output,
+                             "folder for operators.jsonl, times.jsonl, summary.md and scatter.svg; "
+                             "default timemodel");
+  timemodel_verb->add_option("--jobs", timemodel.jobs, "tasks at a time")
+      ->check(CLI::Range(1, 256));
+  timemodel_verb->add_flag("--fit", timemodel.fit,
+                           "fit the constants to a third of the tasks and write constants.def");
+
   bool doctor_json = false;
   CLI::App* doctor_verb =
       app.add_subcommand("doctor", "print machine, compilers, packages and devices");
@@ -184,6 +199,7 @@ int main(int argc, char** argv) {
     return kuafu::cli::Demo(demo);
   }
   if (kernelbench_verb->parsed()) return kuafu::cli::BenchKernelBench(kernelbench);
+  if (timemodel_verb->parsed()) return kuafu::cli::BenchTimeModel(timemodel);
   if (bench_verify_verb->parsed()) return kuafu::cli::BenchVerify(bench);
   return kuafu::cli::Doctor(doctor_json);
 }
