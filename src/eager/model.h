@@ -46,7 +46,7 @@ class Constants {
   double operator[](Constant constant) const { return values_[static_cast<size_t>(constant)]; }
   double at(int index) const { return values_[static_cast<size_t>(index)]; }
   void Set(int index, double value) { values_[static_cast<size_t>(index)] = value; }
-  // Of names and values with 6 digits: a report says with which constants it was made.
+  // Of the form, names, and values with 6 digits: a report says with which constants it was made.
   std::string Hash() const;
 
  private:

@@ -171,6 +171,22 @@ TEST(EagerModel, PartsAddUpAndCarryAnUncertainty) {
   EXPECT_LT(estimate.uncertainty, 3.0);
 }
 
+TEST(EagerModel, AFewLongRowsOfLayerNormKeepAFewSmallBlocksBusy) {
+  // 16 rows of 4 Mi: read twice and written once by 16 blocks, of 128 threads each.
+  Operator norm{.op = "native_layer_norm", .kind = task::OperatorKind::kNorm};
+  norm.rows = 16;
+  norm.row = 4 << 20;
+  norm.read_bytes = norm.written_bytes = norm.rows * norm.row * 4;
+  norm.uses = {0};
+  norm.use_bytes = {norm.read_bytes};
+  const double per_block = Constants()[Constant::block_gb_per_s] * 1e6 / 8;  // bytes a ms
+  EXPECT_NEAR(Ms({norm}), 3.0 * static_cast<double>(norm.read_bytes) / (16 * per_block), 0.2);
+  Operator softmax = norm;
+  softmax.op = "_softmax";
+  softmax.kind = task::OperatorKind::kSoftmax;
+  EXPECT_LT(Ms({softmax}), Ms({norm}));
+}
+
 TEST(EagerModel, UnknownFiguresAreRefusedAndBorrowedOnesSaid) {
   EXPECT_FALSE(MachineOf(*device::FindProfile("mtt-s4000")).ok());
   EXPECT_FALSE(H100().assumed);
