@@ -3,6 +3,7 @@
 // clock of a GPU is not public, only what does not depend on them is known.
 #include <algorithm>
 
+#include "perf/clocks.h"
 #include "perf/profile.h"
 
 namespace kuafu::perf {
@@ -11,18 +12,19 @@ namespace {
 using simt::Count;
 using simt::InstClass;
 
-constexpr double kIssuePerClock = 4;  // warp instructions of 32 lanes, one for each part of an SM
-constexpr double kSectorBytes = 32, kL1BytesPerClock = 128;
+constexpr double kL1BytesPerClock = 128;
 // What a global request takes in the L1: a fit of the strides that gpu-benches measured on A100 and
 // H200 (mean error 7 and 2 %).
 constexpr double kL1PerRequest = 0.75, kL1PerLine = 0.25;
 
-double ToL2(const Count& count) {
+}  // namespace
+
+double SectorsToL2(const Count& count) {
   return static_cast<double>(count.load.sectors - count.load.l1_hits + count.store.sectors +
                              count.atomic.sectors);
 }
 
-double Dram(const Count& count) {
+double DramSectors(const Count& count) {
   return static_cast<double>(count.load.dram + count.store.dram + count.atomic.dram);
 }
 
@@ -36,18 +38,16 @@ double L1Clocks(const Count& count) {
   return clocks;
 }
 
-// Of the busiest pipe, for warps of `width` lanes.
-double ArithmeticClocks(const device::SmModel& sm, const simt::LaunchCount& count, double width) {
+double ArithmeticClocks(const device::SmModel& sm, const simt::LaunchCount& count, double width,
+                        double integer_share) {
   const auto clocks = [&](InstClass cls, int lanes) {
     return static_cast<double>(count.warps_by_class[static_cast<size_t>(cls)]) * width / lanes;
   };
   return std::max({clocks(InstClass::kFp32, sm.fp32_lanes), clocks(InstClass::kFp16, sm.fp16_lanes),
                    clocks(InstClass::kFp64, sm.fp64_lanes),
-                   clocks(InstClass::kInteger, sm.int_lanes),
+                   integer_share * clocks(InstClass::kInteger, sm.int_lanes),
                    clocks(InstClass::kSpecial, sm.special_lanes)});
 }
-
-}  // namespace
 
 std::string_view ResourceName(Resource resource) {
   switch (resource) {
@@ -68,8 +68,8 @@ double UseOf(Resource resource, const Count& count) {
     case Resource::kArithmetic: return static_cast<double>(count.warps);
     case Resource::kShared: return static_cast<double>(count.shared_passes);
     case Resource::kL1: return L1Clocks(count);
-    case Resource::kL2: return ToL2(count);
-    case Resource::kDram: return Dram(count);
+    case Resource::kL2: return SectorsToL2(count);
+    case Resource::kDram: return DramSectors(count);
     case Resource::kLatency: return static_cast<double>(count.stall);
   }
   return 0;
@@ -84,7 +84,7 @@ Bounds FindBounds(const device::Profile& profile, const simt::LaunchCount& count
   };
   const device::SmModel& sm = device::SmModelOf(profile);
   if (profile.dram_gb_per_s > 0)
-    set(Resource::kDram, Dram(count.total) * kSectorBytes / (profile.dram_gb_per_s * 1e3));
+    set(Resource::kDram, DramSectors(count.total) * kSectorBytes / (profile.dram_gb_per_s * 1e3));
   if (profile.sm_count != device::kUnknown && profile.clock_mhz != device::kUnknown &&
       count.launches > 0) {
     const double width = profile.warp_width;
@@ -95,11 +95,11 @@ Bounds FindBounds(const device::Profile& profile, const simt::LaunchCount& count
     const auto on_sms = [&](double clocks) { return clocks / sms / per_us; };
     set(Resource::kIssue,
         on_sms(static_cast<double>(count.total.warps) * (width / 32) / kIssuePerClock));
-    set(Resource::kArithmetic, on_sms(ArithmeticClocks(sm, count, width)));
+    set(Resource::kArithmetic, on_sms(ArithmeticClocks(sm, count, width, 1)));
     set(Resource::kShared, on_sms(static_cast<double>(count.total.shared_passes)));
     set(Resource::kL1, on_sms(L1Clocks(count.total)));
-    set(Resource::kL2,
-        ToL2(count.total) * kSectorBytes / (sm.l2_bytes_per_clock * profile.sm_count) / per_us);
+    set(Resource::kL2, SectorsToL2(count.total) * kSectorBytes /
+                           (sm.l2_bytes_per_clock * profile.sm_count) / per_us);
     const double resident = std::max(occupancy.blocks_per_sm, 1);
     set(Resource::kLatency, on_sms(static_cast<double>(count.critical_path_sum) /
                                    std::min(resident, std::max(1.0, blocks / sms))));

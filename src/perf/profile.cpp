@@ -75,6 +75,7 @@ std::vector<KernelProfile> Profiles(const device::Profile& profile,
                   .registers = count.registers,
                   .shared_bytes = count.static_shared_bytes + count.dynamic_shared_bytes});
     kernel.bounds = FindBounds(profile, count, kernel.occupancy);
+    kernel.time = ModelTime(profile, count, kernel.occupancy, TimeConstants());
     // A kernel that does nothing with what binds is told by its instructions.
     Resource by = kernel.bounds.binds;
     double total = UseOf(by, count.total);
@@ -148,6 +149,7 @@ Json ToJson(const KernelProfile& kernel) {
             {"clocks_mean", Ratio(c.critical_path_sum, c.blocks)},
             {"clocks_between_barriers_max", c.stretch_max}}},
           {"bounds_us", std::move(bounds)},
+          {"time", ToJson(kernel.time, TimeConstants())},
           {"lines", std::move(lines)}};
 }
 

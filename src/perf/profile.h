@@ -7,7 +7,7 @@
 //     text += perf::Text(*target.profile, k);
 //
 // Nothing here was measured: a figure is counted (exact for the device module), estimated
-// (registers) or modelled (caches, clocks, bounds), and says so.
+// (registers) or modelled (caches, clocks, bounds, time), and says so.
 #pragma once
 
 #include <array>
@@ -17,6 +17,7 @@
 
 #include "base/json.h"
 #include "device/occupancy.h"
+#include "perf/time.h"
 #include "simt/counters.h"
 
 namespace kuafu::perf {
@@ -45,6 +46,7 @@ struct KernelProfile {
   simt::LaunchCount count;
   device::Occupancy occupancy;
   Bounds bounds;
+  KernelTime time;
   std::vector<LineShare> lines;  // costliest first; those that are nothing are left out
 };
 

@@ -19,6 +19,12 @@ std::string Fixed(double value, int digits) {
   return text;
 }
 
+std::string Significant(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return value < 1000 ? text : Fixed(value, 0);
+}
+
 std::string Percent(uint64_t value, uint64_t of) {
   return of == 0 ? "-"
                  : Fixed(100.0 * static_cast<double>(value) / static_cast<double>(of), 1) + " %";
@@ -143,6 +149,19 @@ std::string Text(const device::Profile& profile, const KernelProfile& kernel) {
   }
   page.Row("DRAM read, write", Bytes(t.load.dram) + ", " + Bytes(t.store.dram + t.atomic.dram),
            "modelled");
+  const KernelTime& time = kernel.time;
+  page.Row("time of a launch",
+           Significant(time.us) + " us, a factor of " + Fixed(time.uncertainty, 2) +
+               " either way; most of it: " + std::string(CostName(time.binds)),
+           time.guesses.empty() ? "modelled" : "modelled, on guessed figures of this GPU");
+  if (c.launches > 1)
+    page.Row("time of all launches", Significant(time.us_all) + " us", "modelled");
+  page.Row("waves of blocks",
+           Fixed(time.waves, 2) + ", SM time without a block " + Fixed(100 * time.tail, 1) + " %",
+           "modelled");
+  std::string guesses;
+  for (const std::string& guess : time.guesses) guesses += (guesses.empty() ? "" : "; ") + guess;
+  if (!guesses.empty()) page.Row("guessed figures", guesses);
   std::string bounds;
   for (int i = 0; i < kResourceCount; ++i) {
     const double us = kernel.bounds.us[static_cast<size_t>(i)];

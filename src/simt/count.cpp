@@ -61,6 +61,11 @@ CostMemo& LaunchCounter::Memo(uint32_t function, uint32_t pc) {
 }
 
 uint64_t LaunchCounter::DeviceBase(uint32_t allocation, uint64_t bytes) {
+  if (allocation >= touched_.size()) touched_.resize(allocation + 1);
+  if (touched_[allocation] == 0) {
+    touched_[allocation] = 1;
+    info_.memory_bytes += bytes;
+  }
   std::vector<uint64_t>& bases = counting_.device_base_;
   if (allocation >= bases.size()) bases.resize(allocation + 1);
   if (bases[allocation] == 0) {

@@ -108,6 +108,7 @@ class LaunchCounter {
   std::vector<std::vector<Count>> counts_;                     // by function and instruction
   std::vector<std::vector<std::unique_ptr<CostMemo>>> memos_;  // likewise
   std::unordered_map<uint64_t, uint64_t> hot_;                 // atomic operations by address
+  std::vector<uint8_t> touched_;                               // by allocation
 };
 
 // One block. Clocks are of an in-order machine that issues an instruction a clock and waits for

@@ -87,7 +87,7 @@ struct LaunchCount {
   uint32_t warps_per_block = 0;
   uint64_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
   uint64_t launches = 1;
-  uint64_t blocks = 0;     // executed
+  uint64_t blocks = 0;     // executed; less than the grid where blocks were left out
   uint32_t registers = 0;  // per thread, as the caller estimated them
   Count total;
   std::array<uint64_t, kInstClassCount> warps_by_class{};
@@ -96,6 +96,8 @@ struct LaunchCount {
   uint64_t critical_path_sum = 0, critical_path_max = 0;
   // Between barriers, the longest stretch of any block.
   uint64_t stretch_max = 0;
+  // Of the allocations in global memory that it accessed; the most of one launch.
+  uint64_t memory_bytes = 0;
   // Most atomic operations on one global address; contended_limited: there were too many addresses
   // to follow them all.
   uint64_t atomic_hottest = 0;

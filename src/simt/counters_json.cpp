@@ -56,6 +56,7 @@ constexpr LaunchField kLaunchFields[] = {
     {"critical_path_sum", &LaunchCount::critical_path_sum},
     {"critical_path_max", &LaunchCount::critical_path_max},
     {"stretch_max", &LaunchCount::stretch_max},
+    {"memory_bytes", &LaunchCount::memory_bytes},
     {"atomic_hottest", &LaunchCount::atomic_hottest},
 };
 struct SmallField {
@@ -179,6 +180,7 @@ void AddTo(LaunchCount& sum, const LaunchCount& launch) {
   sum.critical_path_sum += launch.critical_path_sum;
   sum.critical_path_max = std::max(sum.critical_path_max, launch.critical_path_max);
   sum.stretch_max = std::max(sum.stretch_max, launch.stretch_max);
+  sum.memory_bytes = std::max(sum.memory_bytes, launch.memory_bytes);
   sum.atomic_hottest = std::max(sum.atomic_hottest, launch.atomic_hottest);
   sum.contended_limited = sum.contended_limited || launch.contended_limited;
   for (const LineCount& line : launch.lines) {

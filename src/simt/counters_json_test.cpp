@@ -25,6 +25,7 @@ LaunchCount Some() {
   launch.critical_path_max = 700;
   launch.stretch_max = 300;
   launch.atomic_hottest = 12;
+  launch.memory_bytes = 1300;
   launch.warps_by_class[static_cast<size_t>(InstClass::kFp32)] = 5;
   Count count;
   count.warps = 11, count.lanes = 12, count.branches = 13, count.diverged = 14;
@@ -49,6 +50,7 @@ TEST(CountersJsonTest, EveryFieldComesBack) {
   EXPECT_EQ(launch.grid[1], 2u);
   EXPECT_EQ(launch.registers, 40u);
   EXPECT_EQ(launch.launches, 1u);
+  EXPECT_EQ(launch.memory_bytes, 1300u);
   EXPECT_EQ(launch.total.load.dram, 106u);
   EXPECT_EQ(launch.lines.at(0).count.atomic.sectors, 301u);
   EXPECT_EQ(launch.lines.at(0).count.stall, 24u);
