@@ -260,6 +260,10 @@ Result<TrialSet> DecodeReply(std::string_view reply, os::UniqueFd inputs,
   KUAFU_TRY(set.inputs_mutated, JsonBool(document, "inputs_mutated"));
   KUAFU_TRY(set.dropout_off, JsonBool(document, "dropout_off"));
   KUAFU_TRY(set.forward_draws, JsonBool(document, "forward_draws"));
+  const Json* sizes = JsonFind(document, "sizes");
+  if (sizes == nullptr || !sizes->is_object()) return Bad("no sizes");
+  set.sizes_json = DumpJson(*sizes);
+  if (std::ssize(set.sizes_json) > kSizesBytesMax) return Bad("too many sizes");
   KUAFU_TRY(const Json* notes, List(document, "notes", kNotesMax));
   for (const Json& note : *notes) {
     if (!note.is_string()) return Bad("a note is not text");

@@ -17,6 +17,7 @@ inline constexpr int64_t kReplyBytesMax = int64_t{64} << 20;
 inline constexpr int64_t kDataBytesMax = int64_t{1} << 30;
 inline constexpr int64_t kTrialsMax = 4096;
 inline constexpr int64_t kInitJsonBytesMax = int64_t{64} << 10;
+inline constexpr int64_t kSizesBytesMax = int64_t{64} << 10;
 inline constexpr int64_t kNotesMax = 256;
 inline constexpr int64_t kStorageAlignment = 256;
 

@@ -30,6 +30,7 @@ os::UniqueFd Sealed(int64_t bytes) {
 Json Good() {
   return ParseJson(
              R"({"version": 1, "inputs_mutated": false, "dropout_off": true, "forward_draws": true,
+    "sizes": {"rows": 3},
     "notes": ["n"],
     "task": {"version": 1, "name": "t", "source_hash": "h", "reduction_max": 3,
       "arguments": [
@@ -114,6 +115,7 @@ TEST(Decode, RefusesWhatLiesOutside) {
       {"/task", nullptr},
       {"/dropout_off", 1},
       {"/forward_draws", nullptr},
+      {"/sizes", Json::array()},
       {"/notes", {1}},
   };
   for (const auto& c : cases) {

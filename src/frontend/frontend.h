@@ -95,6 +95,8 @@ struct TrialSet {
   std::vector<Trial> trials;
   os::UniqueFd inputs;  // sealed memfd with every storage of every trial
   int64_t inputs_bytes = 0;
+  // Of the first trial, where they differ from the file's: {"rows": 64}; for OperatorRequest.
+  std::string sizes_json = "{}";
   std::vector<std::string> notes;  // dropped value classes and shapes, scaled sizes, and why
   bool inputs_mutated = false;     // the reference changes its inputs: they are not checked then
   // The module has dropout, which has no single right answer. It was switched off here (dropout
@@ -107,10 +109,11 @@ struct TrialSet {
   double seconds = 0;  // measured, of the helper
 };
 
-// What forward() would launch on a GPU at the sizes as written, without computing anything.
+// What forward() would launch on a GPU, without computing anything.
 struct OperatorRequest {
   std::string source;
   std::string name = "ref.py";
+  std::string sizes_json = "{}";            // as in TrialSet; {} = the sizes as written
   int64_t memory_bytes = int64_t{4} << 30;  // of the process that runs the file
 };
 

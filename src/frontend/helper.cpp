@@ -307,6 +307,7 @@ Result<task::OperatorList> Helper::ListOperators(const OperatorRequest& request,
   KUAFU_TRY_STATUS(CheckSource(request.source));
   Json document = Head(request.source, request.name, request.memory_bytes);
   document["operators"] = true;
+  KUAFU_TRY(document["sizes"], ParseJson(request.sizes_json, kSizesBytesMax));
   KUAFU_TRY(const Answer answer, impl_->Ask(std::move(document), deadline));
   auto list = DecodeOperators(answer.reply);
   if (!list.ok()) return std::move(list).error().WithContext(request.name);

@@ -58,6 +58,25 @@ TEST(Helper, OperatorsOfAFileThatFitsIntoNoMemory) {
   EXPECT_EQ(list.value().results, list.value().operators[0].makes);
 }
 
+TEST(Helper, OperatorsAtTheSizesOfTrials) {
+  const std::string source =
+      Text({kHead, "rows = 4096\ncols = 8192\n", kModel,
+            "def get_inputs():\n    return [torch.rand(rows, cols)]\n", kInit});
+  auto set = Make(source);
+  ASSERT_TRUE(set.ok()) << set.error().message;
+  const ArgumentValue& x = set.value().trials.at(0).arguments.at(0);
+  auto list = SharedHelper().ListOperators(
+      {.source = source, .sizes_json = set.value().sizes_json}, os::Deadline::AfterMs(120'000));
+  ASSERT_TRUE(list.ok()) << list.error().message;
+  EXPECT_LT(x.shape[0] * x.shape[1], 4096 * 8192);
+  EXPECT_EQ(list.value().input_bytes, 4 * x.shape[0] * x.shape[1]);
+  list = SharedHelper().ListOperators({.source = source}, os::Deadline::AfterMs(120'000));
+  EXPECT_EQ(list.value().input_bytes, 4 * 4096 * 8192);
+  list = SharedHelper().ListOperators({.source = source, .sizes_json = "{\"none\": 3}"},
+                                      os::Deadline::AfterMs(120'000));
+  EXPECT_FALSE(list.ok());
+}
+
 TEST(Helper, OperatorsThatDependOnValuesAreUnsupportedAndTheNextFileIsFine) {
   const std::string source = Text({kHead,
                                    "class Model(nn.Module):\n    def forward(self, x):\n"

@@ -124,7 +124,8 @@ def answer(request, fds, page, layout):
     try:
         if request.get("operators"):
             document = operators.list_operators(
-                loader.Source(request["source"], request["name"], loader.Stage(report)))
+                loader.Source(request["source"], request["name"], loader.Stage(report)),
+                request.get("sizes"))
         else:
             document = trials.Maker(request, arenas, loader.Stage(report)).make()
         report(loader.Stage.WRITE)

@@ -20,7 +20,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten
 
-from . import costs, loader, ops, precision
+from . import costs, loader, ops, precision, scaling
 from .errors import BadFile
 
 PROBE_SEED = 1
@@ -130,8 +130,20 @@ def attention(recorder):
     return scaled_dot_product_attention
 
 
-def list_operators(source):
-    """The document of a request."""
+def apply_sizes(source, wanted):
+    found = scaling.Sizes(source)
+    if any(name not in found.nominal() for name in wanted):
+        found.add_more()
+    missing = [name for name in wanted if name not in found.nominal()]
+    if missing:
+        raise BadFile(f"the file has no size {missing[0]!r}")
+    found.apply(wanted)
+
+
+def list_operators(source, wanted=None):
+    """The document of a request. wanted: sizes as a set of trials has them, {} = as written."""
+    if wanted:
+        apply_sizes(source, wanted)
     quiet = precision.Meta()
     quiet.calls_max = CALLS_MAX
     with torch.no_grad(), quiet:

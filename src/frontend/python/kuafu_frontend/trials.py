@@ -524,7 +524,9 @@ class Maker:
         }
         return {"version": 1, "task": task, "trials": self.trials, "notes": self.notes,
                 "inputs_mutated": self.inputs_mutated, "dropout_off": self.dropout_off,
-                "forward_draws": run.draws}
+                "forward_draws": run.draws,
+                "sizes": {s.name: self.nominal[s.name] for s in self.sizes.slots
+                          if self.nominal[s.name] != s.nominal}}
 
     @staticmethod
     def declare(name, origin, value):
