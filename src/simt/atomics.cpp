@@ -112,6 +112,15 @@ void BlockRun::Atomic(const DInst& d, Split& s) {
     std::memcpy(&old_bits, reinterpret_cast<const void*>(address), bytes);
     Target t =
         varies ? Resolve(static_cast<uint32_t>(ReadReg(*s.frame, inst.c, lane)), *s.frame) : target;
+    if (launch_.sampler != nullptr && t.kind == Target::Kind::kGlobal) {
+      // Who only adds something need not know to what.
+      if ((inst.op == Op::kAtomicLoad || inst.op == Op::kAtomicCas) &&
+          ReadsUnknown(t, address, bytes))
+        return;
+      if (inst.op == Op::kAtomicRmw && launch_.sampler->waits() && ReadsUnknown(t, address, bytes))
+        return;
+      if (inst.op != Op::kAtomicLoad) log_.Atomic(t.id, address - t.base, bytes);
+    }
     if (launch_.options->sanitize) {
       if (t.kind == Target::Kind::kGlobal || t.kind == Target::Kind::kShared) {
         launch_.shadow->Acquire(address, sync_, lane);

@@ -67,6 +67,7 @@ void BlockRun::Start(uint64_t linear) {
   alive_ = n_;
   killed_ = false;
   if (counter_ != nullptr) counter_->Start();
+  given_up_ = false;
   exited_.assign(static_cast<size_t>(n_), 0);
   exit_line_.assign(static_cast<size_t>(n_), 0);
   rng_ =
@@ -320,6 +321,7 @@ RunStatus BlockRun::Run(uint64_t budget) {
       return RunStatus::kDone;
     }
     counter_ == nullptr ? RunSplit<false>(s, limit) : RunSplit<true>(s, limit);
+    if (given_up_) break;
     if (launch_.result.dispatches >= limit)
       return alive_ == 0 ? RunStatus::kDone : RunStatus::kBudget;
   }

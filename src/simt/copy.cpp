@@ -41,6 +41,10 @@ void BlockRun::CopyOrSet(const DInst& d, Split& s) {
                      Access::kRead, inst.line, &src))
         continue;
     }
+    if (launch_.sampler != nullptr) {
+      if (!set && ReadsUnknown(src, from, size)) return;
+      LogWrite(dst, to, size);
+    }
     if (launch_.options->sanitize) {
       std::vector<uint8_t> good(size, 1);
       for (uint64_t i = 0; !set && i < size; ++i) good[i] = valid(src, from + i);

@@ -136,7 +136,7 @@ void BlockRun::RunSplit(Split* s, uint64_t limit) {
   uint32_t stop = StopPc(*s);
   // One dispatch per turn. Leaves when the split ends, waits, meets another, or has had its share.
   for (;;) {
-    if (pc >= stop || slice == 0 || r.dispatches >= limit || launch_.stop) {
+    if (pc >= stop || slice == 0 || r.dispatches >= limit || launch_.stop || given_up_) {
       s->pc = pc;
       last_line_ = code[pc].inst.line;
       AddReady(s);

@@ -15,6 +15,7 @@
 #include "simt/count.h"
 #include "simt/exec.h"
 #include "simt/pattern.h"
+#include "simt/sample.h"
 #include "simt/shadow.h"
 #include "simt/shared_shadow.h"
 #include "simt/simt.h"
@@ -126,6 +127,7 @@ struct LaunchState {
   uint64_t heap_used = 0;
   GlobalShadow* shadow = nullptr;    // sanitizing only; the program's
   LaunchCounter* counter = nullptr;  // counting only
+  Sampler* sampler = nullptr;        // with LaunchOptions::sampling only
   std::unordered_map<uint64_t, bool> reported;
 
   bool Report(Finding finding, uint32_t line, uint32_t other_line);
@@ -163,6 +165,8 @@ class BlockRun {
   RunStatus Run(uint64_t budget);
   void ReleaseGrid();  // after kGridWait
   uint64_t linear() const { return linear_; }
+  bool given_up() const { return given_up_; }
+  WriteLog& log() { return log_; }
   BlockSync& sync() { return sync_; }
   uint32_t SpinLine() const;
   uint32_t GridLine() const;
@@ -236,6 +240,14 @@ class BlockRun {
   void Store(const DInst& d, Split& s);
   void StoreLanes(const DInst& d, Split& s, uint32_t size);
 
+  // load_store.cpp, of launches that may be sampled
+  bool ReadsUnknown(const Target& t, uint64_t address, uint64_t size);
+  void LogPattern(const Target& t, int n, uint32_t size);
+  void LogWrite(const Target& t, uint64_t address, uint64_t size) {
+    if (t.kind == Target::Kind::kGlobal)
+      log_.Plain(t.id, address - t.base, static_cast<uint32_t>(size));
+  }
+
   // note.cpp: shadow work
   void Note(const Target& t, int lane, uint64_t address, uint32_t size, Access access, bool atomic,
             bool copy, uint32_t line);
@@ -271,6 +283,8 @@ class BlockRun {
   uint32_t ctaid_[3] = {};
   int alive_ = 0;
   bool killed_ = false;
+  bool given_up_ = false;  // it has read what is not known
+  WriteLog log_;           // with LaunchState::sampler only
   std::vector<uint8_t> exited_;
   std::vector<uint32_t> exit_line_;
   std::vector<Split*> ready_, warp_wait_, grid_wait_;

@@ -68,6 +68,8 @@ void RunBlocks(LaunchState& st, uint64_t total, uint64_t resident) {
   std::deque<BlockRun*> live;      // front runs next
   std::vector<BlockRun*> at_grid;  // wait for a grid barrier
   uint64_t next = 0, exited = 0;
+  Sampler* const sampler = st.sampler;
+  const auto more = [&] { return sampler != nullptr ? sampler->More() : next < total; };
   auto start = [&]() {
     if (idle.empty()) {
       pool.push_back(std::make_unique<BlockRun>(st));
@@ -75,7 +77,10 @@ void RunBlocks(LaunchState& st, uint64_t total, uint64_t resident) {
     }
     BlockRun* b = idle.back();
     idle.pop_back();
-    b->Start(order.empty() ? next : order[next]);
+    if (sampler != nullptr)
+      b->Start(sampler->Take());
+    else
+      b->Start(order.empty() ? next : order[next]);
     ++next;
     ++st.result.blocks;
     live.push_front(b);
@@ -83,7 +88,7 @@ void RunBlocks(LaunchState& st, uint64_t total, uint64_t resident) {
   int slices = 0;
   while (!st.stop) {
     if (live.empty()) {
-      if (next < total && at_grid.size() < resident) {
+      if (at_grid.size() < resident && more()) {
         start();
       } else if (!at_grid.empty()) {
         if (exited > 0) {
@@ -108,6 +113,7 @@ void RunBlocks(LaunchState& st, uint64_t total, uint64_t resident) {
         break;
       }
     }
+    if (sampler != nullptr && sampler->Stopped()) break;
     if (st.result.dispatches >= options.max_dispatches) {
       Finding f;
       f.kind = Finding::Kind::kTimeout;
@@ -120,6 +126,7 @@ void RunBlocks(LaunchState& st, uint64_t total, uint64_t resident) {
     uint64_t polls_before = st.polls;
     RunStatus status = b->Run(std::min(kSlice, options.max_dispatches - st.result.dispatches));
     if (status == RunStatus::kDone) {
+      if (sampler != nullptr) sampler->Ended(b->linear(), b->given_up() || st.stop, b->log());
       live.pop_front();
       idle.push_back(b);
       ++exited;
@@ -148,7 +155,11 @@ void RunBlocks(LaunchState& st, uint64_t total, uint64_t resident) {
     slices = 0;
     live.pop_front();
     live.push_back(b);
-    if (next < total && live.size() + at_grid.size() < resident) start();
+    if (live.size() + at_grid.size() < resident && more()) start();
+  }
+  if (sampler != nullptr) {
+    for (BlockRun* b : at_grid) sampler->Ended(b->linear(), true, b->log());
+    for (BlockRun* b : live) sampler->Ended(b->linear(), true, b->log());
   }
   if (st.shadow != nullptr) {
     st.result.shadow_limited = st.shadow->limited();
@@ -343,7 +354,13 @@ LaunchResult Program::Launch(uint32_t kernel, Dim3 grid, Dim3 block, size_t dyna
     info.static_shared_bytes = counted - dynamic_shared;
     info.dynamic_shared_bytes = dynamic_shared;
   }
+  std::optional<Sampler> sampler;
+  if (options.sampling.on && options.block_filter.empty()) {
+    sampler.emplace(st, total);
+    st.sampler = &*sampler;
+  }
   RunBlocks(st, total, resident);
+  if (sampler.has_value()) sampler->Finish();
   if (counter.has_value()) {
     counter->info().blocks = st.result.blocks;
     counter->Finish();

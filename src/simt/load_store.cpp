@@ -44,6 +44,22 @@ void ScatterLanes(const void* from, bool uniform, const uint64_t* address, const
 
 }  // namespace
 
+// True: the block is given up, because nobody knows what it would read here.
+bool BlockRun::ReadsUnknown(const Target& t, uint64_t address, uint64_t size) {
+  if (t.kind != Target::Kind::kGlobal || t.allocation->unknown.empty()) return false;
+  given_up_ = given_up_ || !t.allocation->Known(address - t.base, size);
+  return given_up_;
+}
+
+// The writes of pattern_ by n lanes.
+void BlockRun::LogPattern(const Target& t, int n, uint32_t size) {
+  if (pattern_.shape != Pattern::Shape::kChunks) {
+    const auto count = pattern_.shape == Pattern::Shape::kRun ? static_cast<uint64_t>(n) : 1;
+    return LogWrite(t, pattern_.first, count * size);
+  }
+  for (int i = 0; i < n; ++i) LogWrite(t, pattern_.At(i), size);
+}
+
 void BlockRun::Load(const DInst& d, Split& s) {
   const uint32_t components = std::max(d.inst.Components(), 1u);
   const int bytes = isa::TypeBytes(d.inst.type);
@@ -52,7 +68,9 @@ void BlockRun::Load(const DInst& d, Split& s) {
   const bool copy = (d.inst.aux & isa::kMemCopy) != 0;
   Target t;
   if (launch_.options->record_reads || !FindPattern(d, s, size, Access::kRead, &t) ||
-      (is_volatile && t.kind == Target::Kind::kGlobal))
+      (is_volatile && t.kind == Target::Kind::kGlobal) ||
+      (launch_.sampler != nullptr && t.kind == Target::Kind::kGlobal &&
+       !t.allocation->unknown.empty()))
     return LoadLanes(d, s, size);
   const int lo = s.lo, n = s.hi - s.lo;
   LaunchResult& r = launch_.result;
@@ -102,6 +120,17 @@ void BlockRun::LoadLanes(const DInst& d, Split& s, uint32_t size) {
   bool dirty = !clean;
   int n = s.hi - s.lo;
   const uint64_t* address = address_.data();
+  if (launch_.sampler != nullptr) {
+    for (int i = 0; i < n; ++i) {
+      const int lane = s.lo + i;
+      if (!s.mask[static_cast<size_t>(lane)] || (dirty && !ok_[static_cast<size_t>(i)])) continue;
+      const Target t =
+          target.kind == Target::Kind::kNone
+              ? Resolve(static_cast<uint32_t>(ReadReg(*s.frame, d.inst.c, lane)), *s.frame)
+              : target;
+      if (ReadsUnknown(t, address[i], size)) return;
+    }
+  }
   bool is_volatile = (d.inst.aux & isa::kMemVolatile) != 0,
        copy = (d.inst.aux & isa::kMemCopy) != 0;
   if (target.kind == Target::Kind::kShared) ++launch_.result.shared_accesses;
@@ -182,6 +211,7 @@ void BlockRun::Store(const DInst& d, Split& s) {
   } else if (t.kind == Target::Kind::kGlobal) {
     r.global_store_bytes += static_cast<uint64_t>(n) * size;
     if (launch_.options->sanitize) NoteGlobal(t, lo, n, size, Access::kWrite, false, d.inst.line);
+    if (launch_.sampler != nullptr) LogPattern(t, n, size);
     if (t.allocation->tracked) {
       if (pattern_.shape != Pattern::Shape::kChunks) {
         size_t count = pattern_.shape == Pattern::Shape::kRun ? static_cast<size_t>(n) : 1;
@@ -224,7 +254,8 @@ void BlockRun::StoreLanes(const DInst& d, Split& s, uint32_t size) {
   if (target.kind == Target::Kind::kGlobal)
     launch_.result.global_store_bytes += static_cast<uint64_t>(s.count) * size;
   bool varies = target.kind == Target::Kind::kNone;
-  bool tracked = varies || (target.allocation != nullptr && target.allocation->tracked);
+  bool tracked = varies || launch_.sampler != nullptr ||
+                 (target.allocation != nullptr && target.allocation->tracked);
   if (launch_.options->sanitize && target.kind == Target::Kind::kShared) {
     NoteLanes(target, s, ok, size, Access::kWrite, false, d.inst.line);
   } else if (launch_.options->sanitize || tracked) {
@@ -243,6 +274,7 @@ void BlockRun::StoreLanes(const DInst& d, Split& s, uint32_t size) {
         Note(t, lane, address[i], size, Access::kWrite,
              is_volatile && t.kind == Target::Kind::kGlobal, false, d.inst.line);
       }
+      if (launch_.sampler != nullptr) LogWrite(t, address[i], size);
       if (t.allocation != nullptr && t.allocation->tracked)
         t.allocation->SetValid(address[i] - t.base, size, true);
     }

@@ -15,30 +15,49 @@ constexpr size_t kMaxTable = 1u << 20;
 
 size_t RoundUp(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
-}  // namespace
-
-bool Allocation::Valid(size_t offset, size_t count) const {
+// Whether all of these bits are `value`.
+bool All(const std::vector<uint64_t>& bits, size_t offset, size_t count, bool value) {
   while (count > 0) {
     size_t bit = offset & 63, run = std::min(count, 64 - bit);
     uint64_t mask = (run == 64 ? ~0ull : (1ull << run) - 1) << bit;
-    if ((valid[offset >> 6] & mask) != mask) return false;
+    if (((value ? ~bits[offset >> 6] : bits[offset >> 6]) & mask) != 0) return false;
     offset += run;
     count -= run;
   }
   return true;
 }
 
-void Allocation::SetValid(size_t offset, size_t count, bool value) {
+void SetBits(std::vector<uint64_t>& bits, size_t offset, size_t count, bool value) {
   while (count > 0) {
     size_t bit = offset & 63, run = std::min(count, 64 - bit);
     uint64_t mask = (run == 64 ? ~0ull : (1ull << run) - 1) << bit;
     if (value)
-      valid[offset >> 6] |= mask;
+      bits[offset >> 6] |= mask;
     else
-      valid[offset >> 6] &= ~mask;
+      bits[offset >> 6] &= ~mask;
     offset += run;
     count -= run;
   }
+}
+
+}  // namespace
+
+bool Allocation::Valid(size_t offset, size_t count) const {
+  return All(valid, offset, count, true);
+}
+void Allocation::SetValid(size_t offset, size_t count, bool value) {
+  SetBits(valid, offset, count, value);
+}
+
+bool Allocation::Known(size_t offset, size_t count) const {
+  return unknown.empty() || All(unknown, offset, count, false);
+}
+void Allocation::SetKnown(size_t offset, size_t count, bool value) {
+  if (unknown.empty()) {
+    if (value) return;
+    unknown.assign((bytes + 63) / 64, 0);
+  }
+  SetBits(unknown, offset, count, !value);
 }
 
 Memory::Memory(size_t limit_bytes) : limit_(limit_bytes) { table_.push_back(nullptr); }
@@ -56,6 +75,7 @@ Result<void*> Memory::Allocate(size_t bytes, size_t align, std::string name, boo
                                           " is not a power of two up to 4096"};
   }
   if (bytes > limit_ || used_ > limit_ - bytes) {
+    ++refused_;
     return Error{Code::kExhausted,
                  "allocating " + std::to_string(bytes) + " bytes for " + name + ": " +
                      std::to_string(used_) + " of " + std::to_string(limit_) +
@@ -146,6 +166,7 @@ void Memory::Release(Allocation& allocation) {
   std::free(allocation.storage);
   allocation.storage = nullptr;
   allocation.valid = {};
+  allocation.unknown = {};
   allocation.tracked = false;
 }
 
@@ -197,6 +218,35 @@ size_t Memory::BytesNeverWritten(const void* pointer, size_t bytes) const {
     }
   }
   return missing;
+}
+
+bool Memory::Known(const void* pointer, size_t bytes) const {
+  const auto address = reinterpret_cast<uint64_t>(pointer);
+  const Allocation* entry = Get(IdOf(address));
+  if (entry == nullptr || address < entry->base || address - entry->base >= entry->bytes)
+    return true;
+  const size_t offset = address - entry->base;
+  return entry->Known(offset, std::min(bytes, entry->bytes - offset));
+}
+
+void Memory::SetKnown(const void* pointer, size_t bytes, bool value) {
+  const auto address = reinterpret_cast<uint64_t>(pointer);
+  Allocation* entry = Get(IdOf(address));
+  if (entry == nullptr || address < entry->base || address - entry->base >= entry->bytes) return;
+  const size_t offset = address - entry->base;
+  entry->SetKnown(offset, std::min(bytes, entry->bytes - offset), value);
+}
+
+void Memory::CopyKnown(const void* to, const void* from, size_t bytes) {
+  if (Known(from, bytes)) return SetKnown(to, bytes, true);
+  const auto source = reinterpret_cast<uint64_t>(from), target = reinterpret_cast<uint64_t>(to);
+  const Allocation* a = Get(IdOf(source));
+  Allocation* b = Get(IdOf(target));
+  if (a == nullptr || b == nullptr || source < a->base || target < b->base) return;
+  for (size_t i = 0; i < bytes && target - b->base + i < b->bytes; ++i) {
+    const size_t at = source - a->base + i;
+    b->SetKnown(target - b->base + i, 1, at >= a->bytes || a->Known(at, 1));
+  }
 }
 
 bool Memory::RedZonesIntact(uint32_t id) const {

@@ -36,6 +36,9 @@ struct Allocation {
   bool device_heap = false;     // by malloc in a kernel
   bool tracked = false;         // some bytes were never written: valid says which
   std::vector<uint64_t> valid;  // one bit per byte
+  // One bit per byte that was left unknown by launches that were not executed whole (sample.h);
+  // empty = none.
+  std::vector<uint64_t> unknown;
   // What kernels did with any of its bytes since somebody set this to 0.
   static constexpr uint8_t kRead = 1, kWritten = 2;
   uint8_t touched = 0;
@@ -43,6 +46,8 @@ struct Allocation {
   size_t storage_bytes = 0;
   bool Valid(size_t offset, size_t count) const;
   void SetValid(size_t offset, size_t count, bool value);
+  bool Known(size_t offset, size_t count) const;
+  void SetKnown(size_t offset, size_t count, bool value);
 };
 
 class Memory {
@@ -72,14 +77,21 @@ class Memory {
   void MarkInitialized(const void* pointer, size_t bytes);
   // Bytes of the range that were never written; those outside every live allocation count as well.
   size_t BytesNeverWritten(const void* pointer, size_t bytes) const;
+  // Whether all bytes of the range are known; those outside every allocation are.
+  bool Known(const void* pointer, size_t bytes) const;
+  void SetKnown(const void* pointer, size_t bytes, bool value);
+  // What a copy of these bytes leaves behind.
+  void CopyKnown(const void* to, const void* from, size_t bytes);
   // False if host code wrote over the red zones of this allocation.
   bool RedZonesIntact(uint32_t id) const;
   size_t used_bytes() const { return used_; }
   size_t limit_bytes() const { return limit_; }
+  uint64_t refused() const { return refused_; }  // allocations beyond the limit
 
  private:
   void Release(Allocation& allocation);
   size_t limit_, used_ = 0, quarantined_ = 0;
+  uint64_t refused_ = 0;
   std::vector<std::unique_ptr<Allocation>> table_;  // entry 0 unused
   std::map<uint64_t, uint32_t> by_start_;           // start of red zone -> id
   std::vector<uint32_t> quarantine_;
@@ -122,6 +134,31 @@ struct Dim3 {
 };
 
 class Counting;  // counters.h
+// Of launches that may be too large to be executed whole: see sample.h.
+struct Sampling {
+  bool on = false;
+  uint64_t seed = 0;  // of the choice of blocks
+  // Lane instructions. A launch that costs no more, told from its first blocks, is executed whole.
+  uint64_t lanes_whole = 0;
+  // Beyond it a launch is given up, and all it may have written is unknown.
+  uint64_t lanes_max = 0;
+};
+
+// What became of a launch with Sampling::on.
+struct SampledLaunch {
+  std::string kernel;  // demangled
+  uint64_t blocks = 0, blocks_run = 0;
+  uint64_t blocks_given_up = 0;  // of blocks_run: they read what is not known
+  bool whole = true;             // nothing is missing
+  std::string why_whole;         // its blocks cannot be judged one by one; empty = they can
+  bool too_costly = false;       // so it was given up
+  // Where blocks were left out: bytes that all blocks together would write, told from those that
+  // were drawn at random, and the standard deviation of that; by allocation.
+  struct Estimate {
+    double bytes = 0, deviation = 0;
+  };
+  std::map<uint32_t, Estimate> estimates;
+};
 
 struct LaunchOptions {
   uint32_t warp_width = 32;  // 32, 64 or 128
@@ -148,6 +185,7 @@ struct LaunchOptions {
   std::vector<uint64_t> block_filter;  // linear block ids to run; empty = all
   uint64_t heap_bytes = 8u << 20;      // device malloc
   Counting* counting = nullptr;        // borrowed; gets the counters of this launch
+  Sampling sampling;
 };
 
 struct LaunchResult {
@@ -161,6 +199,7 @@ struct LaunchResult {
   std::string printf_output;  // at most 1 MiB
   // With record_reads: the bytes that plain loads have read, by allocation.
   std::map<uint32_t, std::vector<bool>> read;
+  SampledLaunch sampling;  // with LaunchOptions::sampling
 };
 inline constexpr size_t kMaxFindings = 64;
 
