@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "device/profile.h"
+#include "hostabi/report.h"
 
 namespace kuafu::runner {
 namespace {
@@ -122,6 +123,7 @@ Result<Request> ParseRequest(std::string_view text) {
       request.inputs_bytes = std::max(request.inputs_bytes, a.storage_at + a.storage_bytes);
       trial.arguments.push_back(std::move(a));
     }
+    KUAFU_TRY(trial.sampling, hostabi::ReadCallSampling(JsonFind(trial_json, "sampling")));
     request.trials.push_back(std::move(trial));
   }
   return request;

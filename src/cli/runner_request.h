@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "hostabi/session.h"
 #include "hostabi/tensors.h"
 
 namespace kuafu::runner {
@@ -33,6 +34,7 @@ struct Argument {
 struct Trial {
   std::vector<Argument> arguments;
   bool skip = false;  // not asked for; it keeps the numbers of the others
+  hostabi::CallSampling sampling;
 };
 
 struct Request {

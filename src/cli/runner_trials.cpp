@@ -186,6 +186,7 @@ class Trials {
     for (size_t trial = 0; trial < request_.trials.size(); ++trial) {
       if (request_.trials[trial].skip) continue;
       for (size_t order = 0; order < request_.order_seeds.size(); ++order) {
+        if (order > 0 && request_.trials[trial].sampling.on) break;
         KUAFU_TRY_STATUS(RunOne(trial, order));
         if (session_.stopped()) return SendJson({{"done", true}, {"stopped", true}}, {});
       }
@@ -208,7 +209,7 @@ class Trials {
 };
 
 Status Trials::RunOne(size_t trial, size_t order) {
-  session_.Begin(request_.order_seeds[order]);
+  session_.Begin(request_.order_seeds[order], request_.trials[trial].sampling);
   const size_t used_bytes = session_.memory().used_bytes();
   hostabi::Answer answer;
   {

@@ -97,7 +97,7 @@ void Transfer(void* dst, const void* src, size_t bytes) {
   std::memmove(dst, src, bytes);
   if (OnDevice(dst)) Current().memory().MarkInitialized(dst, bytes);
   CopyNeverWritten(dst, src, bytes);
-  Current().NoteCopied(dst, src);
+  Current().NoteCopied(dst, src, bytes);
 }
 }  // namespace
 
@@ -126,6 +126,7 @@ int CopyInStream(void* dst, const void* src, size_t bytes, void* stream) {
   Operation now = Begin(*queue, dst, src, bytes);
   if (OnDevice(src) && !OnDevice(dst)) {
     if (streams.IsPinned(dst, bytes)) {
+      Current().NoteHostRead(src, bytes);
       streams.DeliverLater(now, dst, src, bytes);
       streams.Add(std::move(now));
       return kSuccess;
@@ -161,7 +162,7 @@ int Fill(void* dst, int value, size_t bytes, void* stream) {
   Operation now = Begin(*queue, dst, nullptr, bytes);
   std::memset(dst, value, bytes);
   Current().memory().MarkInitialized(dst, bytes);
-  Current().NoteFilled(dst);
+  Current().NoteFilled(dst, bytes);
   streams.Add(std::move(now));
   return kSuccess;
 }

@@ -4,6 +4,7 @@
 #include "hostabi/report.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/text.h"
@@ -48,23 +49,33 @@ std::string Triple(const uint32_t (&v)[3]) {
 
 struct Place {
   uint64_t at = 0, bytes = 0;
+  uint64_t known_at = 0;  // of a sampled call: a flag for each element
 };
 
 // Where each output goes in the memory file.
-Result<std::vector<Place>> LayOut(const Session& session, const std::vector<Output>& outputs) {
-  const uint64_t limit = session.memory().limit_bytes();
+struct Layout {
   std::vector<Place> places;
-  uint64_t at = 0;
+  uint64_t bytes = 0;  // of the file
+};
+Result<Layout> LayOut(const Session& session, const std::vector<Output>& outputs) {
+  const uint64_t limit = session.memory().limit_bytes();
+  Layout layout;
+  const auto take = [&layout](uint64_t bytes) {
+    const uint64_t at = (layout.bytes + kOutputAlign - 1) / kOutputAlign * kOutputAlign;
+    layout.bytes = at + bytes;
+    return at;
+  };
   for (const Output& output : outputs) {
     const uint64_t bytes = ElementBytes(output.tensor);
-    if (bytes > limit || at > limit) {
+    if (bytes > limit || layout.bytes > limit) {
       return Error{Code::kExhausted, "the results are larger than the device memory of " +
                                          FormatBytes(static_cast<int64_t>(limit))};
     }
-    places.push_back({at, bytes});
-    at += (bytes + kOutputAlign - 1) / kOutputAlign * kOutputAlign;
+    Place place{.at = take(bytes), .bytes = bytes};
+    if (session.sampling().on) place.known_at = take(ElementCount(output.tensor));
+    layout.places.push_back(place);
   }
-  return places;
+  return layout;
 }
 
 }  // namespace
@@ -97,6 +108,34 @@ Json CountersJson(const Counters& c) {
           {"global_store_bytes", c.global_store_bytes}};
 }
 
+Result<CallSampling> ReadCallSampling(const Json* json) {
+  CallSampling sampling;
+  if (json == nullptr || json->is_null()) return sampling;
+  sampling.on = true;
+  KUAFU_TRY(const std::string seed, JsonString(*json, "seed"));
+  KUAFU_TRY(const int64_t launch_lanes, JsonInt(*json, "launch_lanes"));
+  KUAFU_TRY(const int64_t call_lanes, JsonInt(*json, "call_lanes"));
+  // As text, because JSON numbers end at 2^53 in some readers.
+  sampling.seed = std::strtoull(seed.c_str(), nullptr, 10);
+  sampling.launch_lanes = static_cast<uint64_t>(std::max<int64_t>(launch_lanes, 0));
+  sampling.call_lanes = static_cast<uint64_t>(std::max<int64_t>(call_lanes, 0));
+  return sampling;
+}
+
+Json SamplingJson(const Session& session) {
+  Json launches = Json::array();
+  for (const simt::SampledLaunch& l : session.sampled()) {
+    launches.push_back({{"kernel", l.kernel},
+                        {"blocks", l.blocks},
+                        {"blocks_run", l.blocks_run},
+                        {"given_up", l.blocks_given_up},
+                        {"whole", l.whole},
+                        {"why_whole", l.why_whole},
+                        {"too_costly", l.too_costly}});
+  }
+  return {{"blind", session.blind()}, {"launches", std::move(launches)}};
+}
+
 Json SessionJson(const Session& session) {
   Json findings = Json::array();
   for (const Finding& f : session.findings()) findings.push_back(FindingJson(f));
@@ -112,8 +151,8 @@ Json SessionJson(const Session& session) {
 
 Result<os::UniqueFd> Answers::CopyOutputs(Session& session, size_t order, const Outcome& outcome,
                                           Json& answer) {
-  KUAFU_TRY(const std::vector<Place> places, LayOut(session, outcome.outputs));
-  const uint64_t total = places.empty() ? 0 : places.back().at + places.back().bytes;
+  KUAFU_TRY(const Layout file, LayOut(session, outcome.outputs));
+  const auto& [places, total] = file;
   KUAFU_TRY(os::UniqueFd fd, os::CreateMemfd("kuafu-outputs", static_cast<int64_t>(total)));
   Json list = Json::array();
   bool same = false;
@@ -132,6 +171,13 @@ Result<os::UniqueFd> Answers::CopyOutputs(Session& session, size_t order, const 
                       {"bytes", places[i].bytes},
                       {"never_written", gathered.never_written},
                       {"argument", o.argument}});
+      if (!session.sampling().on) continue;
+      const KnownElements known = Knowledge(session, o.tensor);
+      std::memcpy(mapping.bytes().data() + places[i].known_at, known.flags.data(),
+                  known.flags.size());
+      list.back()["never_written"] = known.never_written;
+      list.back()["known_at"] = places[i].known_at;
+      list.back()["coverage"] = session.Coverage(AllocationId(o.tensor));
     }
     same = order > 0 && list == first_.outputs &&
            std::memcmp(mapping.bytes().data(), first_.bytes.bytes().data(), total) == 0;
@@ -173,6 +219,7 @@ Result<Answer> Answers::Make(Session& session, size_t trial, size_t order, const
     }
   }
   answer.json.update(SessionJson(session));
+  if (session.sampling().on) answer.json["sampling"] = SamplingJson(session);
   return answer;
 }
 

@@ -35,6 +35,12 @@ struct Outcome {
   std::vector<std::string> inputs_modified;
 };
 
+// {"seed": "1", "launch_lanes": n, "call_lanes": n}, or null: no sampling.
+Result<CallSampling> ReadCallSampling(const Json* json);
+// {"blind", "launches": [{"kernel", "blocks", "blocks_run", "given_up", "whole", "why_whole",
+// "too_costly"}]}: what sampling did in this call.
+Json SamplingJson(const Session& session);
+
 struct Answer {
   Json json;
   os::UniqueFd outputs;  // sealed; invalid when there are none or they are those of order 0

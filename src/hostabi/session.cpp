@@ -152,7 +152,7 @@ void Session::RegisterSymbols(std::span<const SymbolEntry> symbols, size_t modul
 }
 
 void Session::AddFinding(simt::Finding finding, HostDefect host) {
-  if (findings_.size() >= simt::kMaxFindings) return;
+  if (findings_.size() >= simt::kMaxFindings || !blind_.empty()) return;
   const bool known = std::any_of(findings_.begin(), findings_.end(), [&](const Finding& other) {
     return other.kind == finding.kind && other.host == host && other.kernel == finding.kernel &&
            other.line.line == finding.line.line && other.line.column == finding.line.column &&
@@ -180,9 +180,14 @@ std::string Describe(const Finding& finding) {
   return text;
 }
 
-void Session::Begin(uint64_t order_seed) {
+void Session::Begin(uint64_t order_seed, const CallSampling& sampling) {
   options_.order_seed = order_seed;
   if (counting_ != nullptr) counting_->Reset();
+  sampling_ = sampling;
+  sampled_.clear();
+  estimates_.clear();
+  blind_.clear();
+  refused_before_ = memory_.refused();
   findings_.clear();
   counters = {};
   printf_output.clear();
@@ -268,6 +273,7 @@ int Session::Launch(const void* stub, simt::Dim3 grid, simt::Dim3 block, void** 
   const auto it = kernels_.find(stub);
   if (it == kernels_.end() || !it->second.known()) return last_error = kInvalidDeviceFunction;
   if (stopped()) return last_error = stop_error_;
+  if (!blind_.empty()) return kSuccess;
   const isa::Function& kernel = it->second.function();
   if (++counters.launches > kLaunchesMax) {
     AddFinding(
@@ -323,6 +329,7 @@ simt::LaunchOptions Session::OptionsFor(const Kernel& kernel, simt::Dim3 block,
   launch.resident_blocks = profile.ResidentBlocks(block.x * block.y * block.z, shared_bytes);
   if (profile.sm_count != device::kUnknown)
     launch.sm_count = static_cast<uint32_t>(profile.sm_count);
+  launch.sampling = SamplingOfLaunch();
   return launch;
 }
 
@@ -355,7 +362,8 @@ simt::LaunchResult Session::RunOrdered(const Call& call, Operation now) {
     return call.kernel->program->Launch(static_cast<uint32_t>(call.kernel->index), call.grid,
                                         call.block, call.shared_bytes, call.params, launch_options);
   };
-  if (!streams_->active()) return run(call.options);
+  // Which bytes are known cannot be undone, as would be necessary for another order.
+  if (!streams_->active() || sampling_.on) return run(call.options);
   const isa::Function& kernel = call.kernel->function();
   now.kernel = kernel.pretty;
   const isa::Module& module = call.kernel->program->module();
@@ -417,17 +425,6 @@ simt::LaunchResult Session::RunOrdered(const Call& call, Operation now) {
   return result;
 }
 
-void Session::NoteCopied(const void* to, const void* from) {
-  const uint32_t id = memory_.IdOf(reinterpret_cast<uint64_t>(to));
-  if (data_flow != nullptr && id != 0)
-    data_flow->Copied(id, memory_.IdOf(reinterpret_cast<uint64_t>(from)));
-}
-
-void Session::NoteFilled(const void* to) {
-  const uint32_t id = memory_.IdOf(reinterpret_cast<uint64_t>(to));
-  if (data_flow != nullptr && id != 0) data_flow->Filled(id);
-}
-
 void Session::ReportTouched() {
   std::vector<uint32_t> read, written;
   for (uint32_t id = 1; memory_.Get(id) != nullptr; ++id) {
@@ -448,6 +445,7 @@ int Session::Account(simt::LaunchResult result) {
   if (printf_output.size() < kPrintfBytesMax) printf_output += result.printf_output;
   if (options_.echo_printf)
     std::fwrite(result.printf_output.data(), 1, result.printf_output.size(), stdout);
+  if (sampling_.on) AccountSampled(std::move(result.sampling));
   int error = kSuccess;
   for (simt::Finding& f : result.findings) {
     using Kind = simt::Finding::Kind;

@@ -64,6 +64,15 @@ struct Finding : simt::Finding {
 std::string_view KindName(const Finding& finding);  // "oob", "host_overrun", "stream_order", ...
 std::string Describe(const Finding& finding);       // one line for people
 
+// A call at sizes at which it may cost too much to execute every block: simt/sample.h says what is
+// done instead.
+struct CallSampling {
+  bool on = false;
+  uint64_t seed = 0;
+  uint64_t launch_lanes = 0;  // lane instructions: a launch that costs no more is executed whole
+  uint64_t call_lanes = 0;    // beyond it nothing more of the call is executed
+};
+
 // Told where the content of allocations (by id) comes from.
 class DataFlow {
  public:
@@ -101,7 +110,7 @@ class Session {
 
   // Starts another call of the candidate: forgets findings, counters and printf output. Memory,
   // device variables and the candidate's own state stay, as between two calls in one process.
-  void Begin(uint64_t order_seed);
+  void Begin(uint64_t order_seed, const CallSampling& sampling = {});
   // The entry function has returned these allocations (by id): reports work that may still be
   // using them, then waits for everything.
   void Finish(const std::vector<uint32_t>& returned);
@@ -123,14 +132,27 @@ class Session {
   // nullptr unless launches are counted; of the calls since Begin.
   const simt::Counting* counting() const { return counting_.get(); }
   const std::vector<Finding>& findings() const { return findings_; }
-  // For data_flow; addresses may lie outside every allocation.
-  void NoteCopied(const void* to, const void* from);
-  void NoteFilled(const void* to);
+  // For data_flow and sampling; addresses may lie outside every allocation. With `bytes` exactly
+  // those are meant, without them any of the two allocations.
+  void NoteCopied(const void* to, const void* from, size_t bytes = 0);
+  void NoteFilled(const void* to, size_t bytes = 0);
+  // The host looks at device memory. If sampling has left any of it unknown, nothing that follows
+  // says anything about the candidate.
+  void NoteHostRead(const void* from, size_t bytes);
   // Once per defect: the same kind at the same place again is dropped.
   void AddFinding(simt::Finding finding, HostDefect host = HostDefect::kNone);
   // Whether the module adds, or takes extremes of, floating-point numbers atomically, or may do so
   // by compare-and-swap: the result then depends on the order of the threads.
   bool has_float_atomics() const;
+  const CallSampling& sampling() const { return sampling_; }
+  // Of a sampled call, one row for each kernel.
+  const std::vector<simt::SampledLaunch>& sampled() const { return sampled_; }
+  // Why a sampled call can no longer be followed, empty = it can. From then on nothing is executed
+  // and no finding is kept.
+  std::string blind() const;
+  // How much of an allocation's bytes the sampled blocks stand for, 0 to 1: were all blocks like
+  // those drawn at random, so much would be written by them. A deviation of three sigma is granted.
+  double Coverage(uint32_t id) const;
   // True once a kernel failed so that going on makes no sense (timeout, deadlock).
   bool stopped() const { return stop_error_ != 0; }
   // The error that every later call gives, 0 while the device works.
@@ -164,6 +186,11 @@ class Session {
   std::unique_ptr<simt::Counting> counting_;
   std::vector<Finding> findings_;
   int stop_error_ = 0;
+  CallSampling sampling_;
+  std::vector<simt::SampledLaunch> sampled_;
+  std::map<uint32_t, simt::SampledLaunch::Estimate> estimates_;  // of the last launch that has one
+  std::string blind_;
+  uint64_t refused_before_ = 0;
   std::unique_ptr<Streams> streams_;
   std::unique_ptr<TensorState> tensors_;  // last: its tensors are freed into memory_
 
@@ -180,6 +207,8 @@ class Session {
   simt::LaunchOptions OptionsFor(const Kernel& kernel, simt::Dim3 block, size_t shared_bytes) const;
   simt::LaunchResult RunOrdered(const Call& call, Operation now);
   int Account(simt::LaunchResult result);
+  simt::Sampling SamplingOfLaunch() const;
+  void AccountSampled(simt::SampledLaunch launch);
   void ReportTouched();
 };
 

@@ -516,6 +516,8 @@ std::string HostTensorAt(Session& session, uint64_t address) {
 
 int64_t References(const KuafuTensor* tensor) { return tensor->references; }
 
+uint64_t ElementCount(const KuafuTensor* tensor) { return static_cast<uint64_t>(tensor->count); }
+
 uint64_t ElementBytes(const KuafuTensor* tensor) {
   uint64_t bytes = 0;
   const auto size = static_cast<uint64_t>(ElementSize(tensor->layout.dtype));
@@ -538,6 +540,25 @@ Gathered Gather(Session& session, const KuafuTensor* tensor, std::span<uint8_t> 
   std::vector<uint8_t> valid;
   CopyOut(session, *tensor, out, &valid);
   return {out.size(), static_cast<uint64_t>(std::count(valid.begin(), valid.end(), uint8_t{0}))};
+}
+
+KnownElements Knowledge(Session& session, const KuafuTensor* tensor) {
+  KnownElements result;
+  const bool blind = !session.blind().empty();
+  result.flags.assign(static_cast<size_t>(tensor->count), blind ? 0 : 1);
+  const simt::Allocation* a = AllocationOf(session, *tensor);
+  if (a == nullptr || blind) return result;
+  const auto size = static_cast<size_t>(ElementSize(tensor->layout.dtype));
+  ForEach(tensor->layout, tensor->count, [&](int64_t i, int64_t element) {
+    const size_t at = static_cast<size_t>(element) * size;
+    const bool known = a->Known(at, size);
+    result.flags[static_cast<size_t>(i)] = known ? 1 : 0;
+    if (!known) return;
+    ++result.count;
+    for (size_t k = 0; a->tracked && k < size; ++k)
+      result.never_written += a->Valid(at + k, 1) ? 0 : 1;
+  });
+  return result;
 }
 
 }  // namespace kuafu::hostabi
@@ -742,6 +763,7 @@ KUAFU_EXPORT int32_t kuafu_tensor_item(const KuafuTensor* tensor, double* real, 
   }
   auto& session = Current();
   const auto size = static_cast<size_t>(abi::ElementSize(t->layout.dtype));
+  session.NoteHostRead(t->first(), size);
   if (session.options().sanitize && !t->storage->host &&
       session.memory().BytesNeverWritten(t->first(), size) > 0) {
     const kuafu::simt::Allocation* a = abi::AllocationOf(session, *t);

@@ -54,6 +54,7 @@ Where WhereIs(const KuafuTensor* tensor);
 int64_t References(const KuafuTensor* tensor);
 // Bytes of the elements in row-major order.
 uint64_t ElementBytes(const KuafuTensor* tensor);
+uint64_t ElementCount(const KuafuTensor* tensor);
 // Its number in the allocation table, 0 when it has no bytes or is on the host.
 uint32_t AllocationId(const KuafuTensor* tensor);
 // The whole allocation, whatever the layout shows of it.
@@ -69,5 +70,12 @@ struct Gathered {
 };
 // Copies the elements in row-major order; `out` must hold ElementBytes().
 Gathered Gather(Session& session, const KuafuTensor* tensor, std::span<uint8_t> out);
+// After a sampled call: one flag for each element in row-major order, 1 = all its bytes are known.
+struct KnownElements {
+  std::vector<uint8_t> flags;
+  uint64_t count = 0;          // of those that are
+  uint64_t never_written = 0;  // bytes of them that nobody has set
+};
+KnownElements Knowledge(Session& session, const KuafuTensor* tensor);
 
 }  // namespace kuafu::hostabi

@@ -316,8 +316,12 @@ KUAFU_EXPORT void kuafu_host_forget(void) {
   h.session.reset();
 }
 KUAFU_EXPORT const char* kuafu_host_sandbox(void) { return host::Answer(host::EnterTheSandbox()); }
-KUAFU_EXPORT void kuafu_host_begin(const char* order_seed) {
-  host::TheHost().session->Begin(std::strtoull(order_seed, nullptr, 10));
+// `sampling`: as hostabi::ReadCallSampling takes it.
+KUAFU_EXPORT void kuafu_host_begin(const char* order_seed, const char* sampling) {
+  const Json json = Parsed(sampling);
+  const auto read = kuafu::hostabi::ReadCallSampling(&json);
+  host::TheHost().session->Begin(std::strtoull(order_seed, nullptr, 10),
+                                 read.ok() ? read.value() : kuafu::hostabi::CallSampling{});
   host::TheHost().origins->Begin();
 }
 
@@ -340,6 +344,17 @@ KUAFU_EXPORT void kuafu_host_operated(const char* name, int32_t kind, void* cons
   auto& session = *host::TheHost().session;
   const std::vector<uint32_t> from = host::Ids(read, read_count);
   const std::vector<uint32_t> to = host::Ids(written, written_count);
+  if (session.sampling().on) {
+    for (const uint32_t source : from) {
+      const auto* a = session.memory().Get(source);
+      if (a->Known(0, a->bytes)) continue;
+      if (to.empty()) session.NoteHostRead(reinterpret_cast<const void*>(a->base), a->bytes);
+      for (const uint32_t id : to) {
+        auto* target = session.memory().Get(id);
+        target->SetKnown(0, target->bytes, false);
+      }
+    }
+  }
   for (const uint32_t id : to) {
     const auto* a = session.memory().Get(id);
     session.memory().MarkInitialized(reinterpret_cast<const void*>(a->base), a->bytes);

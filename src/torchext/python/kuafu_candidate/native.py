@@ -26,7 +26,7 @@ def open_library(path):
             ("start", ctypes.c_char_p, [ctypes.c_char_p]),
             ("forget", None, []),
             ("sandbox", ctypes.c_char_p, []),
-            ("begin", None, [ctypes.c_char_p]),
+            ("begin", None, [ctypes.c_char_p, ctypes.c_char_p]),
             ("on_device", ctypes.c_int32, [ctypes.c_void_p]),
             ("name", None, [ctypes.c_void_p, ctypes.c_char_p]),
             ("operated", None, [ctypes.c_char_p, ctypes.c_int32, pointers, ctypes.c_int32,
@@ -87,8 +87,9 @@ def enter_sandbox():
     return json.loads(_text(_sandbox()))
 
 
-def begin(order_seed):
-    _begin(order_seed.encode())
+def begin(order_seed, sampling=None):
+    """`sampling`: of a trial of which not every block has to be executed."""
+    _begin(order_seed.encode(), json.dumps(sampling).encode())
 
 
 def set_name(address, name):

@@ -248,7 +248,7 @@ class Run:
         expected = None  # alive while the candidate runs, and never looked at
         if self.candidate.reference is not None:
             expected = self.candidate.run_reference(self.trial, self.forward)
-        native.begin(order_seed)
+        native.begin(order_seed, self.trial.get("sampling"))
         self.state.operators.clear()
         torch.manual_seed(int(self.trial["seed"]) & (1 << 63) - 1)
         self.state.recording = True
@@ -313,6 +313,8 @@ def run(candidate, request, fds):
         if trial["skip"]:
             continue
         for order, seed in enumerate(request["order_seeds"]):
+            if order > 0 and trial.get("sampling") is not None:
+                break
             Run(candidate, inputs, trial, as_built).answer(number, order, seed,
                                                            request["check_inputs"])
             if native.stopped():
