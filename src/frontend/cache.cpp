@@ -54,6 +54,7 @@ std::string CacheKey(const TrialRequest& request, const std::string& script_hash
       .Add(static_cast<int64_t>(request.plan))
       .Add(std::to_string(request.seed))
       .Add(request.nominal_only ? 1 : 0)
+      .Add(request.nominal_trial ? 1 : 0)
       .Add(request.as_built ? 1 : 0)
       .Add(request.compat_kernelbench ? 1 : 0)
       .Add(request.alternatives ? 1 : 0)

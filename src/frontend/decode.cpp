@@ -200,6 +200,7 @@ Result<Trial> ReadTrial(const Json& item, const TrialSet& set, const Truth& trut
   KUAFU_TRY(trial.shape_text, JsonString(item, "shape_text"));
   KUAFU_TRY(trial.value_class, JsonString(item, "value_class"));
   KUAFU_TRY(trial.seed, ReadSeed(item, "seed"));
+  KUAFU_TRY(trial.sampled, JsonBool(item, "sampled"));
   KUAFU_TRY(trial.model_seed, ReadSeed(item, "model_seed"));
   KUAFU_TRY(trial.init_json, JsonString(item, "init_json"));
   if (std::ssize(trial.init_json) > kInitJsonBytesMax) return Bad("a constructor's arguments");

@@ -38,7 +38,7 @@ Json Good() {
         {"name": "eps", "origin": "scalar", "dtype": "f64", "shape": [], "value": 0.5}],
       "trace": [], "outputs": [{"name": "y", "dtype": "f32", "shape": [2]}]},
     "trials": [{"shape_label": "nominal", "shape_text": "x [2, 3]", "value_class": "normal",
-      "seed": "5", "model_seed": "6", "init_json": "{}",
+      "seed": "5", "sampled": false, "model_seed": "6", "init_json": "{}",
       "arguments": [{"t": "f32", "shape": [2, 3], "strides": [4, 1], "offset": 1, "at": 256,
                      "bytes": 32}, {"r": "0.5"}],
       "outputs": [{"name": "y", "dtype": "f32", "shape": [2], "argument": -1, "k": 3,

@@ -36,6 +36,9 @@ struct TrialRequest {
   Plan plan = Plan::kQuick;
   uint64_t seed = 0;
   bool nominal_only = false;  // candidates that hard-code the task's sizes
+  // One more trial, at the sizes as the file has them, if these were scaled and memory and time
+  // allow it; the notes say why not.
+  bool nominal_trial = false;
   // Parameters and buffers exactly as the constructor makes them after torch.manual_seed. Otherwise
   // those that are all equal, such as a bias of zeros, are drawn anew.
   bool as_built = false;
@@ -80,6 +83,7 @@ struct Trial {
   std::string shape_text;   // "x [7, 129]": what a person needs to build the inputs
   std::string value_class;  // "uniform", "normal", "large_mean", ...
   uint64_t seed = 0;
+  bool sampled = false;  // at sizes at which not every block has to be executed
   // To build a module with equal parameters: torch.manual_seed(model_seed), then the constructor
   // with these arguments, {"args": [...], "kwargs": {...}}; python/kuafu_frontend/init_json.py has
   // the encoding. Empty = they cannot be written; TrialSet::notes says why.

@@ -66,6 +66,7 @@ Json ToJson(const TrialRequest& request) {
   document["plan"] = request.plan == Plan::kQuick ? "quick" : "full";
   document["seed"] = std::to_string(request.seed);
   document["nominal_only"] = request.nominal_only;
+  document["nominal_trial"] = request.nominal_trial;
   document["as_built"] = request.as_built;
   document["compat_kernelbench"] = request.compat_kernelbench;
   document["alternatives"] = request.alternatives;

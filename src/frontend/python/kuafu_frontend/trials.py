@@ -26,6 +26,9 @@ from .errors import BadFile
 QUICK_BYTES, QUICK_FLOPS = 2 << 20, 4_000_000
 FULL_BYTES, FULL_FLOPS = 32 << 20, 400_000_000
 HARD_BYTES = 768 << 20
+# Of a trial at the sizes as the file has them: inputs, parameters and results, of which the helper
+# holds up to a dozen copies; and what one run of the reference costs, of which there are four.
+NOMINAL_BYTES, NOMINAL_FLOPS = 512 << 20, 200_000_000_000
 # Of an audit: what a benchmark's own sizes make degenerate, its sums must be long to show.
 AUDIT_BYTES, AUDIT_FLOPS = 24 << 20, 1_000_000_000
 # Larger modules have the same parameters at all shapes, where these have equal sizes.
@@ -65,6 +68,10 @@ def full_plan():
     for label in ("nominal", "odd"):
         plan += [(label, [name]) for name in ALL_CLASSES]
     return plan + [(label, ["normal", WRITTEN]) for label in VIEWS]
+
+
+def gib(size):
+    return f"{size / (1 << 30):.2g} GiB"
 
 
 def compat_seeds():
@@ -187,6 +194,7 @@ class Maker:
         self.inputs_arena, self.truth_arena = arenas
         self.source = loader.Source(request["source"], request["name"], stage)
         self.compat = bool(request.get("compat_kernelbench"))
+        self.at_nominal = bool(request.get("nominal_trial")) and not request["nominal_only"]
         self.alternatives = bool(request.get("alternatives"))
         self.as_built = self.compat or bool(request.get("as_built"))
         self.half = re.search(r"\bhalf\b|float16|bfloat16", request["source"]) is not None
@@ -201,6 +209,7 @@ class Maker:
         self.sizes = scaling.Sizes(self.source)
         self.noise_runs = truth.NOISE_RUNS
         self.base_class = WRITTEN  # of the first trial at every shape
+        self.sampled = False  # whether blocks may be left out in all trials
 
     def note(self, text):
         if len(self.notes) < NOTES_MAX and text not in self.notes:
@@ -218,7 +227,40 @@ class Maker:
         else:
             for label, classes in self.affordable(plan[1:]):
                 self.add(label, classes)
+            if self.at_nominal:
+                self.add_nominal()
         return self.document()
+
+    def refuse_nominal(self, cost):
+        """Why there can be no trial at the sizes as written, or None."""
+        if cost is None:
+            return "the file has no inputs at the nominal sizes"
+        if cost.bytes > NOMINAL_BYTES:
+            return (f"nominal size needs {gib(cost.bytes)} for inputs, parameters and results, "
+                    f"limit {gib(NOMINAL_BYTES)}")
+        if (cost.flops or 0) > NOMINAL_FLOPS:
+            return (f"nominal size needs {cost.flops / 1e9:.0f} GFLOP for each run of the "
+                    f"reference, limit {NOMINAL_FLOPS / 1e9:.0f}")
+        return None
+
+    def add_nominal(self):
+        """One trial at the sizes as the file has them, of which not every block is executed."""
+        if all(s.nominal == self.nominal[s.name] for s in self.sizes.slots):
+            self.note("the nominal sizes were not scaled: the first trial is at these")
+            return
+        cost = self.sizes.measure({})
+        reason = self.refuse_nominal(cost)
+        if reason is None:
+            self.expect(cost)
+            self.noise_runs = 2
+            try:
+                variant = Variant(self, "full size", self.sizes.nominal())
+                self.store(variant, self.base_class, self.attempt(variant, self.base_class))
+                self.trials[-1]["sampled"] = True
+                return
+            except (truth.Rejected, BadFile) as error:
+                reason = str(error)
+        self.note(f"{reason}: checked at the scaled size only")
 
     def add_compat(self):
         variant = self.variants["nominal"]
@@ -234,9 +276,14 @@ class Maker:
             budget = (AUDIT_BYTES, AUDIT_FLOPS)
         self.shrinking = scaling.shrink(self.sizes, *budget, keep_reductions=audit)
         cost = self.shrinking.cost
-        if len(self.shrinking.history) > 1 and self.request["nominal_only"]:
-            raise BadFile(f"the nominal sizes need more than {HARD_BYTES >> 20} MiB; they cannot "
-                          "be run here as they are", "exhausted")
+        if self.request["nominal_only"]:
+            reason = self.refuse_nominal(cost)
+            if reason or len(self.shrinking.history) > 1:
+                reason = reason or f"the nominal sizes need more than {HARD_BYTES >> 20} MiB"
+                raise BadFile(f"{reason}: a candidate for these sizes only cannot be checked here",
+                              "exhausted")
+            # Small ones are executed whole anyway.
+            self.sampled = (cost.bytes > QUICK_BYTES or (cost.flops or 0) > QUICK_FLOPS)
         if cost is not None and cost.bytes > HARD_BYTES:
             raise BadFile(f"the inputs, parameters and results need {cost.bytes >> 20} MiB, limit "
                           f"{HARD_BYTES >> 20}, and no size of the file can be made smaller; "
@@ -459,6 +506,7 @@ class Maker:
             "value_class": variant.written if class_name == WRITTEN else class_name,
             "seed": str(seed), "model_seed": str(variant.model_seed),
             "init_json": variant.init_json, "arguments": arguments, "outputs": outputs,
+            "sampled": self.sampled,
         })
 
     def add_other(self, output, results, index):

@@ -72,6 +72,44 @@ class Plans(unittest.TestCase):
         special = values(arenas, trial(document, "nominal", "special")["arguments"][0])
         self.assertTrue(numpy.isnan(special).any())
 
+    def test_a_trial_at_the_sizes_as_written_where_they_were_scaled(self):
+        source = text("torch.relu(x)", "[torch.randn(rows, cols)]", "rows = 1100\ncols = 501\n")
+        document, _ = make(source, nominal_trial=True)
+        last = document["trials"][-1]
+        self.assertTrue(last["sampled"])
+        self.assertEqual(last["arguments"][0]["shape"], [1100, 501])
+        self.assertFalse(any(t["sampled"] for t in document["trials"][:-1]))
+        without, _ = make(source)
+        self.assertEqual(len(without["trials"]), len(document["trials"]) - 1)
+
+    def test_no_such_trial_where_nothing_was_scaled(self):
+        document, _ = make(text("torch.relu(x)", "[torch.randn(rows, cols)]",
+                                "rows = 6\ncols = 130\n"), nominal_trial=True)
+        self.assertFalse(any(t["sampled"] for t in document["trials"]))
+        self.assertTrue(any("were not scaled" in n for n in document["notes"]))
+
+    def test_sizes_that_do_not_fit_are_named_and_no_failure(self):
+        document, _ = make(text("torch.relu(x)", "[torch.randn(rows, cols)]",
+                                "rows = 65536\ncols = 4096\n"), nominal_trial=True)
+        self.assertFalse(any(t["sampled"] for t in document["trials"]))
+        self.assertTrue(any("nominal size needs 2 GiB" in n and "scaled size only" in n
+                            for n in document["notes"]), document["notes"])
+
+    def test_products_that_take_too_long_are_named(self):
+        document, _ = make(text("torch.matmul(x, rest[0])",
+                                "[torch.randn(n, n), torch.randn(n, n)]", "n = 5120\n"),
+                           nominal_trial=True)
+        self.assertTrue(any("268 GFLOP" in n for n in document["notes"]), document["notes"])
+
+    def test_large_sizes_that_a_candidate_hard_codes_are_sampled_in_every_trial(self):
+        source = "[torch.randn(rows, cols)]"
+        large, _ = make(text("torch.relu(x)", source, "rows = 1100\ncols = 501\n"),
+                        nominal_only=True)
+        self.assertTrue(all(t["sampled"] for t in large["trials"]))
+        small, _ = make(text("torch.relu(x)", source, "rows = 4\ncols = 501\n"),
+                        nominal_only=True)
+        self.assertFalse(any(t["sampled"] for t in small["trials"]))
+
     def test_literal_sizes_are_found(self):
         document, _ = make(text("self.l(x)", "[torch.rand(16, 32)]", "",
                                 "self.l = nn.Linear(n, 8)", ", n", "[32]"))
