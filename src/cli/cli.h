@@ -41,6 +41,7 @@ struct VerifyOptions {
   int trial = -1;     // only this one; -1 = all
   int timeout_s = 0;  // 0 = the plan's own
   bool sanitize = true;
+  bool nominal = false;  // one more trial, at the task's own sizes
   bool cache = true;
   bool json = false;
   std::string policy = "default";  // of legality, for .py

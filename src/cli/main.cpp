@@ -46,6 +46,9 @@ int main(int argc, char** argv) {
   bool verify_no_sanitize = false, verify_no_cache = false;
   verify_verb->add_flag("--no-sanitize", verify_no_sanitize,
                         "do not look for races and uninitialised reads");
+  verify_verb->add_flag("--nominal", verify.nominal,
+                        "one more trial at the sizes of the file, where memory and time allow it; "
+                        "of what costs too much some blocks are executed");
   verify_verb->add_flag("--no-cache", verify_no_cache, "run the reference even if it ran before");
   verify_verb->add_option("--policy", verify.policy,
                           "what a .py candidate may do: default, strict, lenient or a JSON file");

@@ -132,6 +132,7 @@ Result<verify::Request> RequestFrom(const VerifyOptions& options) {
   KUAFU_TRY(request.targets, verify::ParseTargets(target));
   KUAFU_TRY(request.plan, verify::ParsePlan(options.plan));
   request.sanitize = options.sanitize;
+  request.nominal = options.nominal;
   request.seed = options.seed;
   request.only_trial = options.trial;
   request.timeout_s = options.timeout_s;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,9 @@ struct CompareResult {
   std::string Text() const;
 };
 
-CompareResult CompareOutput(const tensor::HostTensor& y, const Expected& expected);
+// `known`, if not empty: a flag for each element; those with 0 are not compared.
+CompareResult CompareOutput(const tensor::HostTensor& y, const Expected& expected,
+                            std::span<const uint8_t> known = {});
 
 // What torch.isclose(expected, got, rtol=tolerance, atol=tolerance) says of one value.
 bool Close(double got, double expected, double tolerance);

@@ -2,8 +2,10 @@
 // Names, JSON and text of the verdict record.
 #include "verdict/verdict.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <iterator>
 
 namespace kuafu::verdict {
@@ -92,6 +94,21 @@ Result<Finding> FindingFromJson(const Json& j) {
   return f;
 }
 
+Json SampledToJson(const SampledTrial& s) {
+  Json kernels = Json::array();
+  for (const SampledTrial::Kernel& k : s.kernels) {
+    kernels.push_back({{"name", k.name},
+                       {"blocks", k.blocks},
+                       {"blocks_run", k.blocks_run},
+                       {"blocks_given_up", k.blocks_given_up}});
+  }
+  return {{"trial", s.trial},
+          {"seed", std::to_string(s.seed)},
+          {"compared", s.compared},
+          {"inconclusive", s.inconclusive},
+          {"kernels", std::move(kernels)}};
+}
+
 // A number that is not there is null: no reader may take 0 for a score.
 Json RewardToJson(const Reward& r) {
   Json j;
@@ -113,6 +130,42 @@ Result<Reward> RewardFromJson(const Json& j) {
   KUAFU_TRY_STATUS(optional("speedup", r.speed_known, r.speedup));
   KUAFU_TRY_STATUS(ReadNumber(j, "quality", r.quality));
   return r;
+}
+
+Result<const Json*> Member(const Json& j, const char* key, bool array);
+
+Result<uint64_t> ReadSeed(const Json& j) {
+  KUAFU_TRY(const std::string seed, JsonString(j, "seed"));
+  if (seed.empty() || seed.size() > 20 ||
+      seed.find_first_not_of("0123456789") != std::string::npos) {
+    return Error{Code::kInvalidInput, "reading a verdict: seed must be a decimal number in quotes"};
+  }
+  uint64_t value = 0;
+  for (const char c : seed) value = value * 10 + static_cast<uint64_t>(c - '0');
+  return value;
+}
+
+Result<SampledTrial> SampledFromJson(const Json& j) {
+  SampledTrial s;
+  KUAFU_TRY_STATUS(ReadString(j, "trial", s.trial));
+  KUAFU_TRY(s.seed, ReadSeed(j));
+  KUAFU_TRY_STATUS(ReadNumber(j, "compared", s.compared));
+  KUAFU_TRY_STATUS(ReadString(j, "inconclusive", s.inconclusive));
+  KUAFU_TRY(const Json* kernels, Member(j, "kernels", true));
+  for (const Json& k : *kernels) {
+    if (s.kernels.size() >= kMaxFindings)
+      return Error{Code::kExhausted, "reading a verdict: too many sampled kernels"};
+    SampledTrial::Kernel kernel;
+    KUAFU_TRY_STATUS(ReadString(k, "name", kernel.name));
+    for (const auto& [key, count] : {std::pair{"blocks", &kernel.blocks},
+                                     {"blocks_run", &kernel.blocks_run},
+                                     {"blocks_given_up", &kernel.blocks_given_up}}) {
+      KUAFU_TRY(const int64_t value, JsonInt(k, key));
+      *count = static_cast<uint64_t>(std::max<int64_t>(value, 0));
+    }
+    s.kernels.push_back(std::move(kernel));
+  }
+  return s;
 }
 
 Result<const Json*> Member(const Json& j, const char* key, bool array) {
@@ -168,6 +221,8 @@ Json ToJson(const Verdict& v) {
                 {"expected", NumberToJson(v.error.expected)}};
   j["trials_passed"] = v.trials_passed;
   j["trials_total"] = v.trials_total;
+  j["sampled"] = Json::array();
+  for (const SampledTrial& s : v.sampled) j["sampled"].push_back(SampledToJson(s));
   j["warp_widths"] = v.warp_widths;
   j["plan"] = v.plan;
   j["seed"] = std::to_string(v.seed);  // text: JSON numbers lose 64-bit integers in many readers
@@ -229,6 +284,16 @@ Result<Verdict> FromJson(const Json& j) {
   KUAFU_TRY_STATUS(ReadNumber(*error, "expected", v.error.expected));
   KUAFU_TRY_STATUS(ReadInt(j, "trials_passed", v.trials_passed));
   KUAFU_TRY_STATUS(ReadInt(j, "trials_total", v.trials_total));
+  // Older records have none.
+  if (const Json* sampled = JsonFind(j, "sampled"); sampled != nullptr) {
+    KUAFU_TRY(sampled, Member(j, "sampled", true));
+    for (const Json& item : *sampled) {
+      if (v.sampled.size() >= kMaxFindings)
+        return Error{Code::kExhausted, "reading a verdict: too many sampled trials"};
+      KUAFU_TRY(SampledTrial trial, SampledFromJson(item));
+      v.sampled.push_back(std::move(trial));
+    }
+  }
   KUAFU_TRY(const Json* widths, Member(j, "warp_widths", true));
   for (const Json& w : *widths) {
     if (!w.is_number_integer() || v.warp_widths.size() >= 8)
@@ -236,12 +301,7 @@ Result<Verdict> FromJson(const Json& j) {
     v.warp_widths.push_back(w.get<int>());
   }
   KUAFU_TRY_STATUS(ReadString(j, "plan", v.plan));
-  KUAFU_TRY(const std::string seed, JsonString(j, "seed"));
-  if (seed.empty() || seed.size() > 20 ||
-      seed.find_first_not_of("0123456789") != std::string::npos) {
-    return Error{Code::kInvalidInput, "reading a verdict: seed must be a decimal number in quotes"};
-  }
-  for (char c : seed) v.seed = v.seed * 10 + static_cast<uint64_t>(c - '0');
+  KUAFU_TRY(v.seed, ReadSeed(j));
   KUAFU_TRY_STATUS(ReadNumber(j, "compile_ms", v.compile_ms));
   KUAFU_TRY_STATUS(ReadNumber(j, "run_ms", v.run_ms));
   KUAFU_TRY_STATUS(ReadNumber(j, "total_ms", v.total_ms));
@@ -268,8 +328,27 @@ std::string FindingText(const Finding& f) {
   return t;
 }
 
+std::string SampledText(const SampledTrial& s) {
+  std::string t = s.trial + ": ";
+  uint64_t left_out = 0;
+  std::string kernels;
+  for (const SampledTrial::Kernel& k : s.kernels) {
+    left_out += k.blocks - std::min(k.blocks, k.blocks_run);
+    kernels += (kernels.empty() ? "" : "; ") + std::to_string(k.blocks_run) + " of " +
+               std::to_string(k.blocks) + " blocks of " + k.name;
+    if (k.blocks_given_up > 0)
+      kernels += ", of which " + std::to_string(k.blocks_given_up) + " needed what was left out";
+  }
+  char share[64];
+  std::snprintf(share, sizeof share, "%.3g %% of the output's elements compared", 100 * s.compared);
+  t += left_out == 0 ? "executed whole" : "block-sampled: " + kernels;
+  t += ", " + std::string(share);
+  if (!s.inconclusive.empty()) t += "; proves nothing: " + s.inconclusive;
+  return t;
+}
+
 std::string ToText(const Verdict& v) {
-  std::string t = v.pass() ? "PASS  " : "FAIL  ";
+  std::string t = v.pass() ? "PASS  " : v.cls == Class::kInconclusive ? "OPEN  " : "FAIL  ";
   t += std::string(ClassName(v.cls)) + (v.reason.empty() ? "" : " (" + v.reason + ")") + "  " +
        v.task + "  on " + v.target + "\n  " + v.summary + "\n";
   for (int g = 0; g < kGateCount; ++g) {
@@ -280,6 +359,7 @@ std::string ToText(const Verdict& v) {
   }
   for (const Finding& f : v.findings) t += "  " + FindingText(f) + "\n";
   if (!v.failing_trial.empty()) t += "  failing trial: " + v.failing_trial + "\n";
+  for (const SampledTrial& s : v.sampled) t += "  nominal size: " + SampledText(s) + "\n";
   for (const std::string& note : v.notes) t += "  note: " + note + "\n";
   if (!v.reproducer.empty()) t += "  reproduce: " + v.reproducer + "\n";
   return t;

@@ -65,6 +65,21 @@ struct NumericError {
   double got = 0, expected = 0;
 };
 
+// A trial at the task's own sizes, at which not every block has to be executed.
+struct SampledTrial {
+  std::string trial;         // shape and values
+  uint64_t seed = 0;         // of the choice of blocks
+  double compared = 0;       // share of the outputs' elements whose value was known and compared
+  std::string inconclusive;  // why it proves nothing; empty = it counts as a trial
+  struct Kernel {
+    std::string name;
+    uint64_t blocks = 0, blocks_run = 0;
+    uint64_t blocks_given_up = 0;  // of blocks_run: they read what nobody knows
+  };
+  std::vector<Kernel> kernels;
+};
+std::string SampledText(const SampledTrial& sampled);  // one line for people
+
 // What a trainer is paid with; filled by verify::RewardOf.
 struct Reward {
   bool scored = false;  // false: no sample at all (a fault of the verifier), never a number
@@ -85,6 +100,7 @@ struct Verdict {
   std::string reproducer;     // one command line
   NumericError error;         // of the failing trial, or the worst of the passing ones
   int trials_passed = 0, trials_total = 0;
+  std::vector<SampledTrial> sampled;
   std::vector<int> warp_widths;
   std::string plan;
   uint64_t seed = 0;

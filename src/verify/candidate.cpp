@@ -14,13 +14,69 @@ constexpr size_t kArgsMax = 256;
 
 Error Bad(std::string text) { return Error{Code::kInvalidInput, std::move(text)}; }
 
+// The end of the string literal whose quote is at `at`.
+size_t StringEnd(std::string_view s, size_t at, bool python) {
+  const char quote = s[at];
+  if (!python && at > 0 && s[at - 1] == 'R' && quote == '"') {
+    const size_t open = s.find('(', at);
+    if (open == std::string_view::npos) return s.size();
+    const std::string close = ")" + std::string(s.substr(at + 1, open - at - 1)) + "\"";
+    const size_t end = s.find(close, open);
+    return end == std::string_view::npos ? s.size() : end + close.size();
+  }
+  const std::string triple(3, quote);
+  const bool is_triple = python && s.substr(at, 3) == triple;
+  for (size_t i = at + (is_triple ? 3 : 1); i < s.size(); ++i) {
+    if (s[i] == '\\') {
+      ++i;
+    } else if (is_triple) {
+      if (s.substr(i, 3) == triple) return i + 3;
+    } else if (s[i] == quote || s[i] == '\n') {
+      return i + 1;
+    }
+  }
+  return s.size();
+}
+
+// The source with nothing in its strings and block comments: what looks like a comment there is
+// none. Lines stay lines.
+std::string WithoutStrings(std::string_view s, bool python) {
+  std::string out(s);
+  const auto blank = [&](size_t from, size_t to) {
+    for (size_t k = from; k < to; ++k) {
+      if (out[k] != '\n') out[k] = ' ';
+    }
+    return to;
+  };
+  const auto is_word = [&](size_t i) {
+    return (s[i] >= '0' && s[i] <= '9') || (s[i] >= 'a' && s[i] <= 'z') ||
+           (s[i] >= 'A' && s[i] <= 'Z');
+  };
+  for (size_t i = 0; i < s.size();) {
+    const std::string_view rest = s.substr(i);
+    if (python ? s[i] == '#' : StartsWith(rest, "//")) {
+      const size_t end = s.find('\n', i);
+      i = end == std::string_view::npos ? s.size() : end;
+    } else if (!python && StartsWith(rest, "/*")) {
+      const size_t end = s.find("*/", i + 2);
+      i = blank(i, end == std::string_view::npos ? s.size() : end + 2);
+    } else if (s[i] == '"' || (s[i] == '\'' && (python || i == 0 || !is_word(i - 1)))) {
+      i = blank(i, StringEnd(s, i, python));  // in C++ an apostrophe within a number is no quote
+    } else {
+      ++i;
+    }
+  }
+  return out;
+}
+
 // The manifest's own text, empty if there is none. It must start a line comment.
-std::string_view ManifestText(std::string_view source, std::string_view comment) {
+std::string ManifestText(std::string_view text_with_strings, std::string_view comment) {
+  const std::string source = WithoutStrings(text_with_strings, comment == "#");
   for (const std::string_view line : SplitLines(source)) {
     const std::string_view text = Trim(line);
     if (!StartsWith(text, comment)) continue;
     const std::string_view rest = Trim(text.substr(comment.size()));
-    if (StartsWith(rest, "kuafu:")) return Trim(rest.substr(6));
+    if (StartsWith(rest, "kuafu:")) return std::string(Trim(rest.substr(6)));
   }
   return {};
 }
@@ -97,7 +153,8 @@ frontend::ArgumentValue Literal(std::string_view text, bool* ok) {
 
 Result<Manifest> ParseManifest(std::string_view source, std::string_view comment) {
   Manifest manifest;
-  for (const std::string_view word : Split(ManifestText(source, comment), ' ')) {
+  const std::string text = ManifestText(source, comment);
+  for (const std::string_view word : Split(text, ' ')) {
     if (word.empty()) continue;
     const size_t equals = word.find('=');
     const std::string_view key = word.substr(0, equals);
@@ -112,11 +169,13 @@ Result<Manifest> ParseManifest(std::string_view source, std::string_view comment
       }
       if (manifest.args->size() > kArgsMax)
         return Bad("reading the manifest: more than " + std::to_string(kArgsMax) + " arguments");
+    } else if (word == "nominal") {
+      manifest.fixed_shapes = true;
     } else if (key == "fixed_shapes" && (value == "true" || value == "false")) {
       manifest.fixed_shapes = value == "true";
     } else {
       return Bad("reading the manifest: '" + EscapeForMessage(word, 60) +
-                 "' is not entry=NAME, args=A,B,C=LITERAL or fixed_shapes=true|false");
+                 "' is not entry=NAME, args=A,B,C=LITERAL, nominal or fixed_shapes=true|false");
     }
   }
   return manifest;

@@ -17,10 +17,12 @@ namespace kuafu::verify {
 struct Manifest {
   std::string entry;  // empty = found by the compiler
   std::optional<std::vector<std::string>>
-      args;                   // absent = all arguments of the task in their order
-  bool fixed_shapes = false;  // the kernel hard-codes the task's sizes: judged at those only
+      args;  // absent = all arguments of the task in their order
+  // `nominal`, or fixed_shapes=true: it hard-codes the task's sizes and is judged at those only.
+  bool fixed_shapes = false;
 };
 
+// From the first line comment that starts with "kuafu:", never from a string or a block comment.
 // invalid_input for an unknown key or a malformed value: a typing mistake must not pass silently.
 Result<Manifest> ParseManifest(std::string_view source, std::string_view comment = "//");
 

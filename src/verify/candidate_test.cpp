@@ -99,5 +99,20 @@ TEST(Bind, NoManifestPassesEverythingInOrder) {
   EXPECT_EQ(b.value()[1].argument, 1);
 }
 
+TEST(ParseManifest, OnlyCommentsDeclareSomething) {
+  EXPECT_TRUE(ParseManifest("import torch\n# kuafu: nominal\n", "#").value().fixed_shapes);
+  EXPECT_TRUE(ParseManifest("// kuafu: nominal entry=f\n").value().fixed_shapes);
+  for (const char* text :
+       {"x = \"\"\"\n# kuafu: nominal\n\"\"\"\n", "x = r'''a\\'\n# kuafu: nominal\n'''\n",
+        "'''\n\"\n# kuafu: nominal\n'''", "x = 1  # says: kuafu: nominal\n"})
+    EXPECT_FALSE(ParseManifest(text, "#").value().fixed_shapes) << text;
+  for (const char* text : {"/*\n// kuafu: nominal\n*/", "auto s = R\"x(\n// kuafu: nominal\n)x\";"})
+    EXPECT_FALSE(ParseManifest(text).value().fixed_shapes) << text;
+  // Neither an apostrophe in a comment nor one in a number starts a string.
+  EXPECT_TRUE(ParseManifest("# don't\n# kuafu: nominal\n", "#").value().fixed_shapes);
+  EXPECT_TRUE(ParseManifest("int x = 1'000;\n// kuafu: nominal\n").value().fixed_shapes);
+  EXPECT_TRUE(ParseManifest("s = 'it\\'s'\n# kuafu: nominal\n", "#").value().fixed_shapes);
+}
+
 }  // namespace
 }  // namespace kuafu::verify

@@ -66,17 +66,20 @@ Result<Verdict> VerifyExtension(const ExtensionServices& services, const Request
                    .plan = request.plan,
                    .seed = v.seed,
                    .nominal_only = manifest.value().fixed_shapes,
+                   .nominal_trial = request.nominal && !manifest.value().fixed_shapes,
                    .compat_kernelbench = request.compat_kernelbench};
   Set(v, Gate::kParse, GateStatus::kPassed,
       std::to_string(SplitLines(source.value()).size()) + " lines of Python");
-  if (query.nominal_only) v.notes.push_back("judged at the nominal sizes only (fixed_shapes)");
+  if (query.nominal_only) v.notes.push_back("judged at the nominal sizes only, as it declares");
 
   ExtensionPlan plan{
       .run = {.file = file,
               .sanitize = request.sanitize && legality,
               .order_seeds = legality ? OrderSeeds(request, v.seed) : std::vector<uint64_t>{0},
               .only_trial = request.only_trial,
-              .timeout_ms = TimeoutMs(request),
+              .sample_seed = v.seed,
+              .timeout_ms =
+                  TimeoutMs(request) + (query.nominal_only && !request.nominal ? kSampledMs : 0),
               .extension = true,
               .legality = judged,
               .compat_kernelbench = request.compat_kernelbench,
@@ -132,7 +135,11 @@ Result<Verdict> VerifyExtension(const ExtensionServices& services, const Request
     }
     return judgement;
   };
-  KUAFU_TRY(const Judgement chosen, RunTargets(request, run_at, v));
+  const Result<Judgement> judgement = RunTargets(request, run_at, v);
+  if (!judgement.ok() && query.nominal_only && judgement.error().code == Code::kExhausted)
+    return Reject(std::move(v), Class::kInconclusive, judgement.error().message);
+  if (!judgement.ok()) return judgement.error();
+  const Judgement& chosen = judgement.value();
   for (const std::string& missing : first.missing) v.notes.push_back(missing);
   if (judged) {
     KUAFU_TRY(const Policy* policy, PolicyNamed(request.policy));

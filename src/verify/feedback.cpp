@@ -55,6 +55,10 @@ const char* Advice(Class cls) {
       return "The result depends on the order in which threads run: something is missing between "
              "a write and a read.";
     case Class::kWarpWidth: return "Do not assume 32 lanes: use warpSize.";
+    case Class::kInconclusive:
+      return "Nothing wrong was found, but too little could be checked at these sizes. Write each "
+             "result with plain stores from blocks that do not wait for each other, or take the "
+             "sizes from the inputs.";
     case Class::kInfra: return "";
   }
   return "";

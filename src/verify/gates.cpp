@@ -49,6 +49,7 @@ std::string Reproducer(const Request& request, uint64_t seed, int trial) {
                      " --seed=" + std::to_string(seed);
   if (trial >= 0) line += " --trial=" + std::to_string(trial);
   if (!request.sanitize) line += " --no-sanitize";
+  if (request.nominal) line += " --nominal";
   return line;
 }
 
@@ -90,9 +91,10 @@ void FillRunGates(Verdict& v, const Judgement& j, bool sanitize, const RunPlan& 
 }
 
 int64_t TimeoutMs(const Request& request) {
-  if (request.timeout_s > 0) return int64_t{request.timeout_s} * 1000;
+  const int64_t sampled_ms = request.nominal ? kSampledMs : 0;
+  if (request.timeout_s > 0) return int64_t{request.timeout_s} * 1000 + sampled_ms;
   const int seconds = request.plan == frontend::Plan::kQuick ? kQuickSeconds : kFullSeconds;
-  return int64_t{seconds} * (request.sanitize ? kSanitizerTimes : 1) * 1000;
+  return int64_t{seconds} * (request.sanitize ? kSanitizerTimes : 1) * 1000 + sampled_ms;
 }
 
 void ReportProfile(const Request& request, const RunPlan& plan, const RunResult& result) {
@@ -168,6 +170,7 @@ void FillResult(Verdict& v, const Judgement& chosen, const Request& request,
   v.error = chosen.error;
   v.trials_passed = chosen.trials_passed;
   v.trials_total = chosen.trials_total;
+  v.sampled = chosen.sampled;
   if (v.pass()) {
     v.summary =
         std::to_string(v.trials_total) + " trials right" +

@@ -15,6 +15,9 @@
 
 namespace kuafu::verify {
 
+// What trials at the task's own sizes may take in addition.
+inline constexpr int64_t kSampledMs = 60'000;
+
 void Set(verdict::Verdict& v, verdict::Gate gate, verdict::GateStatus status, std::string evidence);
 // Ends a verdict before anything has run. The summary's first line is the verdict's.
 verdict::Verdict Reject(verdict::Verdict v, verdict::Class cls, std::string summary);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <set>
 
 #include "base/text.h"
@@ -13,6 +14,9 @@ namespace kuafu::verify {
 namespace {
 
 using verdict::Class;
+
+// A sampled trial counts if the blocks that ran stand for the whole of each output.
+constexpr double kCoverageMin = 0.999;
 
 // Of the remark that the protocol of most public benchmarks would have accepted it.
 constexpr double kAllCloseTolerance = 1e-4;
@@ -52,12 +56,15 @@ class Judging {
     judgement_.lane_instructions += run.lane_instructions;
     if (judgement_.printf_output.empty()) judgement_.printf_output = run.printf_output;
     bool good = true;
+    if (trial.sampled) NoteSampled(run, trial);
     for (const verdict::Finding& f : run.findings) {
       AddFinding(f);
       Fail(f.cls, Summary(f), &run);
       good = false;
     }
     if (!plan_.compat_kernelbench) good = LookAtLegality(run) && good;
+    // What came after that says nothing about the candidate.
+    if (trial.sampled && !run.blind.empty()) return good;
     if (run.status == TrialRun::Status::kMismatch) {
       Fail(Class::kFormatError,
            (plan_.extension ? "" : "the entry function does not fit the reference: ") + run.error,
@@ -83,6 +90,8 @@ class Judging {
     return CompareAll(run, trial) && good;
   }
 
+  // Sampled trials that prove nothing.
+  const std::set<int>& inconclusive() const { return inconclusive_; }
   // Trials whose outputs were wrong under some order.
   int WrongTrials() const { return static_cast<int>(wrong_trials_.size()); }
 
@@ -138,7 +147,7 @@ class Judging {
               "forward() computes with PyTorch: " + name +
                   (line > 0 ? ", line " + std::to_string(line) : ""));
     }
-    if (run.status != TrialRun::Status::kOk || !good) return good;
+    if (run.status != TrialRun::Status::kOk || !good || !run.blind.empty()) return good;
     for (size_t i = 0; i < run.origins.size() && good; ++i) {
       const TrialRun::Origin& origin = run.origins[i];
       const auto from = [&](std::string_view source) {
@@ -164,6 +173,37 @@ class Judging {
     if (good && run.launches == 0)
       illegal(Class::kIllegalFallback, "no_launch", "forward() launched no kernel");
     return good;
+  }
+
+  // What of a sampled trial could be compared, and whether that proves anything.
+  void NoteSampled(const TrialRun& run, const frontend::Trial& trial) {
+    verdict::SampledTrial sampled;
+    sampled.trial = TrialText(trial);
+    sampled.seed = SampleSeed(plan_, static_cast<size_t>(run.trial));
+    sampled.kernels = run.kernels;
+    sampled.inconclusive = run.blind;
+    double known = 0, elements = 0;
+    for (size_t i = 0; i < run.outputs.size(); ++i) {
+      const TrialRun::Output& o = run.outputs[i];
+      const auto count = static_cast<double>(o.tensor.count());
+      const auto mine = static_cast<double>(
+          std::count_if(o.known.begin(), o.known.end(), [](uint8_t flag) { return flag != 0; }));
+      known += mine;
+      elements += count;
+      if (!sampled.inconclusive.empty() || count == 0) continue;
+      const std::string label = "of output " + std::to_string(i);
+      if (mine == 0) {
+        sampled.inconclusive = "nothing " + label + " could be compared";
+      } else if (o.coverage < kCoverageMin) {
+        char text[128];
+        std::snprintf(text, sizeof text, "the blocks that ran stand for %.3g %% %s only",
+                      100 * o.coverage, label.c_str());
+        sampled.inconclusive = text;
+      }
+    }
+    sampled.compared = elements > 0 ? known / elements : 0;
+    if (!sampled.inconclusive.empty()) inconclusive_.insert(run.trial);
+    judgement_.sampled.push_back(std::move(sampled));
   }
 
   // The outputs that belong to those of the trial; empty with a failure when they do not fit. A
@@ -195,6 +235,7 @@ class Judging {
     const std::vector<const TrialRun::Output*> outputs = Match(run, trial);
     if (outputs.empty()) {
       wrong_trials_.insert(run.trial);
+      inconclusive_.erase(run.trial);
       return false;
     }
     const bool nominal = run.trial == 0 && run.order == 0;
@@ -214,7 +255,7 @@ class Judging {
              &run);
         good = false;
       }
-      const task::CompareResult compared = task::CompareOutput(output.tensor, want);
+      const task::CompareResult compared = task::CompareOutput(output.tensor, want, output.known);
       if (nominal) allclose = allclose && task::AllClose(output.tensor, want, kAllCloseTolerance);
       if (!compared.ok) {
         const Class cls = compared.failure == task::Mismatch::kWrongShape   ? Class::kWrongShape
@@ -226,7 +267,10 @@ class Judging {
       NoteError(compared, label);
     }
     if (nominal) judgement_.nominal_allclose = allclose;
-    if (!good) wrong_trials_.insert(run.trial);
+    if (!good) {
+      wrong_trials_.insert(run.trial);
+      inconclusive_.erase(run.trial);
+    }
     return good;
   }
 
@@ -261,7 +305,7 @@ class Judging {
   const RunPlan& plan_;
   const frontend::TrialSet& set_;
   Judgement& judgement_;
-  std::set<int> wrong_trials_;
+  std::set<int> wrong_trials_, inconclusive_;
   double worst_ratio_ = -1;
 };
 
@@ -293,21 +337,34 @@ Judgement Judge(const RunResult& result, const RunPlan& plan, const frontend::Tr
   for (const TrialRun& run : result.runs) {
     if (judging.Look(run)) ++good_runs[static_cast<size_t>(run.trial)];
   }
-  const int orders = static_cast<int>(plan.order_seeds.size());
+  int wanted = 0;
+  for (size_t i = 0; i < set.trials.size(); ++i) {
+    if (plan.only_trial >= 0 && plan.only_trial != static_cast<int>(i)) continue;
+    wanted += static_cast<int>(OrdersOf(plan, set.trials[i]));
+  }
   judgement.runs = static_cast<int>(result.runs.size());
   judgement.trials_total = plan.only_trial >= 0 ? 1 : static_cast<int>(set.trials.size());
-  for (const int good : good_runs) judgement.trials_passed += good == orders ? 1 : 0;
+  for (size_t i = 0; i < good_runs.size(); ++i) {
+    const auto orders = static_cast<int>(OrdersOf(plan, set.trials[i]));
+    if (!judging.inconclusive().contains(static_cast<int>(i)))
+      judgement.trials_passed += good_runs[i] == orders ? 1 : 0;
+  }
+  // Neither for nor against the candidate.
+  judgement.trials_total -= static_cast<int>(judging.inconclusive().size());
   std::set<int> answered;
   for (const TrialRun& run : result.runs) {
-    if (run.status == TrialRun::Status::kOk) answered.insert(run.trial);
+    if (run.status == TrialRun::Status::kOk && !judging.inconclusive().contains(run.trial))
+      answered.insert(run.trial);
   }
   judgement.trials_right = static_cast<int>(answered.size()) - judging.WrongTrials();
-  const bool complete = judgement.runs == judgement.trials_total * orders;
+  const bool complete = judgement.runs == wanted;
   if (result.end != RunResult::End::kDone || (!complete && judgement.cls == Class::kPass)) {
     const TrialRun* last = result.runs.empty() ? nullptr : &result.runs.back();
     judging.Fail(result.end == RunResult::End::kTimeout ? Class::kTimeout : Class::kRuntimeError,
                  EndText(result, plan), last);
   }
+  if (judgement.cls == Class::kPass && judgement.trials_total == 0 && !judgement.sampled.empty())
+    judging.Fail(Class::kInconclusive, judgement.sampled.front().inconclusive, nullptr);
   std::stable_sort(judgement.findings.begin(), judgement.findings.end(),
                    [](const auto& a, const auto& b) { return a.cls < b.cls; });
   return judgement;

@@ -28,6 +28,7 @@ struct Judgement {
   uint64_t launches = 0, lane_instructions = 0;
   std::string reason;  // of legality: the code of the rule
   std::string printf_output;
+  std::vector<verdict::SampledTrial> sampled;
   // True if some failure of this kind was seen, whatever the class is; for the gates of a report.
   bool sanitize_failed = false, compare_failed = false, run_failed = false, launch_failed = false;
   bool parse_failed = false, legality_failed = false;

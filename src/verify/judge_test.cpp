@@ -67,6 +67,75 @@ TEST_F(JudgeTest, RightUnderEveryOrderPasses) {
   EXPECT_TRUE(j.nominal_allclose);
 }
 
+// A trial of which not every block was executed: `flags` say which values are known.
+class SampledJudgeTest : public JudgeTest {
+ protected:
+  SampledJudgeTest() { set_.trials[0].sampled = true; }
+  TrialRun Sampled(std::initializer_list<double> values, std::vector<uint8_t> flags,
+                   double coverage = 1) {
+    flags_ = std::move(flags);
+    TrialRun run = Good(0);
+    run.outputs[0].tensor = Vector(values);
+    run.outputs[0].known = flags_;
+    run.outputs[0].coverage = coverage;
+    run.kernels.push_back({"k", 100, 10, 0});
+    return run;
+  }
+  std::vector<uint8_t> flags_;
+};
+
+TEST_F(SampledJudgeTest, ValuesNobodyKnowsAreNotCompared) {
+  const Judgement j = Run({Sampled({1, 99, 3}, {1, 0, 1})});
+  EXPECT_EQ(j.cls, Class::kPass) << j.summary;
+  EXPECT_EQ(j.trials_total, 1);
+  EXPECT_EQ(j.trials_passed, 1);
+  ASSERT_EQ(j.sampled.size(), 1u);
+  EXPECT_NEAR(j.sampled[0].compared, 2.0 / 3, 1e-12);
+  EXPECT_EQ(j.sampled[0].inconclusive, "");
+}
+
+TEST_F(SampledJudgeTest, AKnownWrongValueFailsHoweverLittleIsKnown) {
+  const Judgement j = Run({Sampled({1, 2, 99}, {0, 0, 1}, 0.1)});
+  EXPECT_EQ(j.cls, Class::kWrongResult);
+  EXPECT_EQ(j.trials_total, 1);
+  EXPECT_EQ(j.trials_right, 0);
+}
+
+TEST_F(SampledJudgeTest, NothingComparedIsNoPass) {
+  const Judgement j = Run({Sampled({1, 2, 3}, {0, 0, 0})});
+  EXPECT_EQ(j.cls, Class::kInconclusive);
+  EXPECT_EQ(j.trials_total, 0);
+}
+
+// Right wherever somebody looked, but most blocks write nothing at all.
+TEST_F(SampledJudgeTest, BlocksThatStandForLittleAreNoPass) {
+  const Judgement j = Run({Sampled({1, 2, 3}, {1, 0, 1}, 0.6)});
+  EXPECT_EQ(j.cls, Class::kInconclusive);
+  EXPECT_NE(j.summary.find("60 %"), std::string::npos) << j.summary;
+}
+
+TEST_F(SampledJudgeTest, ACallThatCannotBeFollowedIsNeitherForNorAgainst) {
+  set_.trials.push_back(set_.trials[0]);
+  set_.trials[1].sampled = false;
+  TrialRun lost = Sampled({1, 2, 3}, {0, 0, 0});
+  lost.status = TrialRun::Status::kThrew;
+  lost.outputs.clear();
+  lost.blind = "host code reads results";
+  TrialRun first = Good(0), second = Good(1);
+  first.trial = second.trial = 1;
+  const Judgement j = Run({lost, first, second});
+  EXPECT_EQ(j.cls, Class::kPass) << j.summary;
+  EXPECT_EQ(j.trials_total, 1);
+  EXPECT_EQ(j.trials_passed, 1);
+  EXPECT_EQ(j.sampled[0].inconclusive, "host code reads results");
+}
+
+TEST_F(SampledJudgeTest, AFindingOfASampledBlockCounts) {
+  TrialRun run = Sampled({1, 2, 3}, {0, 0, 0});
+  run.findings.push_back(Race(12));
+  EXPECT_EQ(Run({run}).cls, Class::kRace);
+}
+
 TEST_F(JudgeTest, WrongValueNamesItsPlace) {
   TrialRun wrong = Good(0);
   wrong.outputs[0].tensor.Set(1, 2.5);

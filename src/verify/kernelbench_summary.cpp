@@ -144,7 +144,8 @@ void Add(Judged& judged, const Json& line) {
   Result<verdict::Verdict> v = document == nullptr
                                    ? Result<verdict::Verdict>(Error{Code::kNotFound, "an error"})
                                    : verdict::FromJson(*document);
-  if (!v.ok() || v.value().cls == verdict::Class::kInfra) {
+  if (!v.ok() || v.value().cls == verdict::Class::kInfra ||
+      v.value().cls == verdict::Class::kInconclusive) {
     ++judged.errors;
     return;
   }

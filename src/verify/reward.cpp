@@ -11,7 +11,7 @@ verdict::Reward RewardOf(const verdict::Verdict& v, const RewardInput& input) {
   using verdict::Class;
   using verdict::Gate;
   verdict::Reward reward;
-  if (v.cls == Class::kInfra) return reward;
+  if (v.cls == Class::kInfra || v.cls == Class::kInconclusive) return reward;
   reward.scored = true;
   const RewardOptions& options = input.options;
   const Gate gate = verdict::GateOf(v.cls);

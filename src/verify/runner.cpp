@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "base/rng.h"
 #include "os/channel.h"
 #include "os/clock.h"
 #include "os/fair_deadline.h"
@@ -18,6 +19,9 @@ constexpr int64_t kOutputBytesMax = int64_t{4} << 30;
 constexpr int64_t kMemoryBytesMax = int64_t{2} << 30;  // of the simulated device
 constexpr int64_t kMaxDispatches = 200'000'000;        // of one launch
 constexpr int64_t kSendMs = 5'000;
+// Of a sampled trial, in lane instructions: a launch that costs no more is executed whole, and what
+// all launches together may cost.
+constexpr int64_t kLaunchLanes = 1'000'000'000, kCallLanes = 16'000'000'000;
 constexpr int64_t kDyingMs = 500;
 constexpr size_t kOutputsMax = 64;
 constexpr size_t kOperatorsMax = 4096;
@@ -96,12 +100,23 @@ Result<TrialRun::Output> OutputFromJson(const Json& j, const std::shared_ptr<os:
   KUAFU_TRY(output.never_written, JsonInt(j, "never_written"));
   KUAFU_TRY(const int64_t argument, JsonInt(j, "argument"));
   output.argument = static_cast<int>(std::clamp<int64_t>(argument, -1, task::kArgumentsMax));
+  if (JsonFind(j, "coverage") != nullptr) {
+    KUAFU_TRY(output.coverage, JsonNumber(j, "coverage"));
+  }
   const int64_t size = memory == nullptr ? 0 : memory->size_bytes();
   if (at < 0 || bytes < 0 || at > size || bytes > size - at)
     return Error{Code::kCorrupt, "an output outside the memory that came with it"};
   KUAFU_TRY(const int64_t count, tensor::ElementCount(shape));
   if (count > bytes / tensor::DTypeBytes(*dtype))
     return Error{Code::kCorrupt, "an output that is shorter than its shape"};
+  if (JsonFind(j, "known_at") != nullptr) {
+    KUAFU_TRY(const int64_t known_at, JsonInt(j, "known_at"));
+    if (known_at < 0 || count > size || known_at > size - count)
+      return Error{Code::kCorrupt, "flags of an output outside the memory that came with it"};
+    if (count > 0)
+      output.known =
+          memory->bytes().subspan(static_cast<size_t>(known_at), static_cast<size_t>(count));
+  }
   void* data = memory == nullptr ? nullptr : memory->bytes().data() + at;
   tensor::Shape strides = tensor::ContiguousStrides(shape);
   KUAFU_TRY(output.tensor, tensor::HostTensor::View(*dtype, std::move(shape), std::move(strides),
@@ -114,6 +129,35 @@ Result<uint64_t> Counter(const Json& reply, const char* key) {
   if (counters == nullptr) return Error{Code::kCorrupt, "an answer without counters"};
   KUAFU_TRY(const int64_t value, JsonInt(*counters, key));
   return static_cast<uint64_t>(std::max<int64_t>(value, 0));
+}
+
+// What only sampled trials answer.
+Status ReadSampling(const Json& reply, TrialRun& run) {
+  const Json* sampling = JsonFind(reply, "sampling");
+  if (sampling == nullptr) return OkStatus();
+  KUAFU_TRY(run.blind, JsonString(*sampling, "blind"));
+  const Json* launches = JsonFind(*sampling, "launches");
+  if (launches == nullptr || !launches->is_array() || launches->size() > kOperatorsMax)
+    return Error{Code::kCorrupt, "an answer with malformed launches"};
+  for (const Json& l : *launches) {
+    verdict::SampledTrial::Kernel kernel;
+    KUAFU_TRY(kernel.name, JsonString(l, "kernel"));
+    const auto count = [&](const char* key) -> Result<uint64_t> {
+      KUAFU_TRY(const int64_t value, JsonInt(l, key));
+      return static_cast<uint64_t>(std::max<int64_t>(value, 0));
+    };
+    KUAFU_TRY(kernel.blocks, count("blocks"));
+    KUAFU_TRY(kernel.blocks_run, count("blocks_run"));
+    KUAFU_TRY(kernel.blocks_given_up, count("given_up"));
+    KUAFU_TRY(const std::string why, JsonString(l, "why_whole"));
+    KUAFU_TRY(const bool too_costly, JsonBool(l, "too_costly"));
+    if (too_costly && run.blind.empty()) {
+      run.blind = kernel.name + " costs too much at this size" +
+                  (why.empty() ? "" : " and has to run whole: " + why);
+    }
+    run.kernels.push_back(std::move(kernel));
+  }
+  return OkStatus();
 }
 
 // What only extension candidates answer.
@@ -145,6 +189,14 @@ Status ReadOrigins(const Json& reply, TrialRun& run) {
 
 }  // namespace
 
+uint64_t SampleSeed(const RunPlan& plan, size_t trial) {
+  return DeriveSeed(plan.sample_seed, 0x626c6f636bull + trial);
+}
+
+size_t OrdersOf(const RunPlan& plan, const frontend::Trial& trial) {
+  return trial.sampled ? std::min<size_t>(plan.order_seeds.size(), 1) : plan.order_seeds.size();
+}
+
 Json RequestJson(const RunPlan& plan, const std::vector<Binding>& bindings,
                  const frontend::TrialSet& set) {
   Json trials = Json::array();
@@ -154,6 +206,10 @@ Json RequestJson(const RunPlan& plan, const std::vector<Binding>& bindings,
       arguments.push_back(ArgumentJson(binding, set.trials[i]));
     const bool skip = plan.only_trial >= 0 && plan.only_trial != static_cast<int>(i);
     trials.push_back({{"arguments", std::move(arguments)}, {"skip", skip}});
+    if (!set.trials[i].sampled) continue;
+    trials.back()["sampling"] = {{"seed", std::to_string(SampleSeed(plan, i))},
+                                 {"launch_lanes", kLaunchLanes},
+                                 {"call_lanes", kCallLanes}};
   }
   Json seeds = Json::array();
   for (const uint64_t seed : plan.order_seeds) seeds.push_back(std::to_string(seed));
@@ -206,6 +262,7 @@ Result<TrialRun> ParseTrialRun(const Json& reply, os::Frame& frame, size_t trial
   }
   KUAFU_TRY(run.library_call, JsonString(reply, "library_call"));
   KUAFU_TRY_STATUS(ReadOrigins(reply, run));
+  KUAFU_TRY_STATUS(ReadSampling(reply, run));
   if (run.same || run.status != TrialRun::Status::kOk) return run;
   if (outputs == nullptr || !outputs->is_array() || outputs->size() > kOutputsMax)
     return Error{Code::kCorrupt, "an answer without outputs"};

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct RunPlan {
   bool sanitize = true;
   std::vector<uint64_t> order_seeds;  // 0 = lock-step
   int only_trial = -1;
+  uint64_t sample_seed = 1;  // of the choice of blocks
   int64_t timeout_ms = 10'000;
   bool extension = false;  // buffers that the reference changes need not be among the outputs
   bool legality = false;   // operators and origins of an extension candidate are judged
@@ -42,8 +44,12 @@ struct TrialRun {
   std::string error;  // of kMismatch (the arguments do not fit the entry) and kThrew
   struct Output {
     tensor::HostTensor tensor;  // lives in the mapping that the runner filled
-    int64_t never_written = 0;  // bytes
+    int64_t never_written = 0;  // bytes; of a sampled trial: of those that are known
     int argument = -1;
+    // Of a sampled trial: a flag for each element, 1 = its value is known, in the runner's mapping;
+    // and how much of it the blocks that ran stand for (hostabi::Session::Coverage).
+    std::span<const uint8_t> known;
+    double coverage = 1;
   };
   std::vector<Output> outputs;  // empty when same
   bool same = false;            // bit for bit as under order 0
@@ -62,7 +68,15 @@ struct TrialRun {
   uint64_t launches = 0, lane_instructions = 0;
   std::string printf_output;
   Json profile;  // simt/counters_json.h; null = not counted
+  // Of a sampled trial. Not empty: why it could not be followed to its end.
+  std::string blind;
+  std::vector<verdict::SampledTrial::Kernel> kernels;
 };
+
+// The seed for the blocks of a trial.
+uint64_t SampleSeed(const RunPlan& plan, size_t trial);
+// How often a trial is run: a sampled one under the first order only.
+size_t OrdersOf(const RunPlan& plan, const frontend::Trial& trial);
 
 struct RunResult {
   std::vector<TrialRun> runs;  // in the order in which they happened

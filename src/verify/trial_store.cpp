@@ -13,6 +13,8 @@ namespace {
 constexpr size_t kEntriesMax = 256;
 constexpr size_t kRefusedMax = 1024;
 constexpr int64_t kDeadlineMs = 120'000;
+// Of trials at the sizes as the file has them.
+constexpr int64_t kNominalDeadlineMs = 400'000, kNominalMemoryBytes = int64_t{12} << 30;
 
 }  // namespace
 
@@ -33,6 +35,7 @@ Result<std::shared_ptr<const frontend::TrialSet>> TrialStore::Get(const TrialQue
                 query.plan,
                 query.seed,
                 query.nominal_only,
+                query.nominal_trial,
                 query.as_built,
                 query.compat_kernelbench};
   std::lock_guard lock(mutex_);
@@ -48,10 +51,13 @@ Result<std::shared_ptr<const frontend::TrialSet>> TrialStore::Get(const TrialQue
   request.plan = query.plan;
   request.seed = query.seed;
   request.nominal_only = query.nominal_only;
+  request.nominal_trial = query.nominal_trial;
+  const bool large = query.nominal_only || query.nominal_trial;
+  if (large) request.memory_bytes = kNominalMemoryBytes;
   request.as_built = query.as_built;
   request.compat_kernelbench = query.compat_kernelbench;
   Result<frontend::TrialSet> made =
-      helper_->MakeTrials(request, os::Deadline::AfterMs(kDeadlineMs));
+      helper_->MakeTrials(request, os::Deadline::AfterMs(large ? kNominalDeadlineMs : kDeadlineMs));
   if (!made.ok()) {
     // A file that is at fault stays so; anything else may pass when tried again.
     if (made.error().code == Code::kInvalidInput && refused_.size() < kRefusedMax)

@@ -21,7 +21,7 @@ struct TrialQuery {
   frontend::Plan plan = frontend::Plan::kQuick;
   uint64_t seed = 0;
   // As in frontend::TrialRequest.
-  bool nominal_only = false, as_built = false, compat_kernelbench = false;
+  bool nominal_only = false, nominal_trial = false, as_built = false, compat_kernelbench = false;
 };
 
 // Safe to use from several threads. Sets beyond a bound are dropped, least recently used first;
@@ -33,7 +33,7 @@ class TrialStore {
 
  private:
   // Source hash, so that a reference edited between two requests is read again.
-  using Key = std::tuple<std::string, frontend::Plan, uint64_t, bool, bool, bool>;
+  using Key = std::tuple<std::string, frontend::Plan, uint64_t, bool, bool, bool, bool>;
   struct Entry {
     std::shared_ptr<const frontend::TrialSet> set;
     int64_t used = 0;

@@ -100,8 +100,12 @@ struct Verifier::Impl {
     plan.sanitize = request.sanitize;
     plan.order_seeds = OrderSeeds(request, run_seed);
     plan.only_trial = request.only_trial;
+    plan.sample_seed = run_seed;
     plan.timeout_ms = TimeoutMs(request);
     plan.count = request.on_profile != nullptr;
+    const bool sampled = std::any_of(set.trials.begin(), set.trials.end(),
+                                     [](const frontend::Trial& t) { return t.sampled; });
+    if (sampled && !request.nominal) plan.timeout_ms += kSampledMs;
     KUAFU_TRY(const RunResult result, RunOnce(plan, compiled, bindings, set));
     v.run_ms += result.ms;
     ReportProfile(request, plan, result);
@@ -118,19 +122,23 @@ struct Verifier::Impl {
 Result<Verdict> Verifier::Impl::Run(const Request& request, Verdict v, const CompileJob& job,
                                     const Compiled& compiled, const Manifest& manifest) {
   v.seed = request.seed != 0 ? request.seed : DrawnSeed();
-  KUAFU_TRY(const std::shared_ptr<const frontend::TrialSet> set,
-            trials->Get({.reference_path = request.reference_path,
-                         .reference_text = request.reference_text,
-                         .plan = request.plan,
-                         .seed = v.seed,
-                         .nominal_only = manifest.fixed_shapes}));
+  const auto made = trials->Get({.reference_path = request.reference_path,
+                                 .reference_text = request.reference_text,
+                                 .plan = request.plan,
+                                 .seed = v.seed,
+                                 .nominal_only = manifest.fixed_shapes,
+                                 .nominal_trial = request.nominal && !manifest.fixed_shapes});
+  if (!made.ok() && manifest.fixed_shapes && made.error().code == Code::kExhausted)
+    return Reject(std::move(v), Class::kInconclusive, made.error().message);
+  if (!made.ok()) return made.error();
+  const std::shared_ptr<const frontend::TrialSet>& set = made.value();
   if (request.only_trial >= static_cast<int>(set->trials.size())) {
     return Error{Code::kInvalidInput, "--trial=" + std::to_string(request.only_trial) +
                                           ": this plan has trials 0 to " +
                                           std::to_string(set->trials.size() - 1)};
   }
   v.notes.insert(v.notes.end(), set->notes.begin(), set->notes.end());
-  if (manifest.fixed_shapes) v.notes.push_back("judged at the nominal sizes only (fixed_shapes)");
+  if (manifest.fixed_shapes) v.notes.push_back("judged at the nominal sizes only, as it declares");
   Result<std::vector<Binding>> bindings = Bind(manifest, set->task);
   if (!bindings.ok()) return Reject(std::move(v), Class::kFormatError, bindings.error().message);
 

@@ -43,6 +43,9 @@ struct Request {
   std::vector<device::Target> targets;  // the first one decides; the others are the portable gate
   frontend::Plan plan = frontend::Plan::kQuick;
   bool sanitize = true;
+  // One more trial at the task's own sizes, where memory and time allow it; of launches that cost
+  // too much some blocks are executed.
+  bool nominal = false;
   uint64_t seed = 0;    // of inputs and orders; 0 = drawn when the candidate has been compiled
   int only_trial = -1;  // index of the one trial to run; -1 = all
   // KernelBench's own protocol, for comparison with it: trials as in

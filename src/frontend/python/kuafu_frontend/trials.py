@@ -276,8 +276,8 @@ class Maker:
             budget = (AUDIT_BYTES, AUDIT_FLOPS)
         self.shrinking = scaling.shrink(self.sizes, *budget, keep_reductions=audit)
         cost = self.shrinking.cost
-        if self.request["nominal_only"]:
-            reason = self.refuse_nominal(cost)
+        if self.request["nominal_only"] and cost is not None:
+            reason = self.refuse_nominal(self.shrinking.history[0][1])  # before any step
             if reason or len(self.shrinking.history) > 1:
                 reason = reason or f"the nominal sizes need more than {HARD_BYTES >> 20} MiB"
                 raise BadFile(f"{reason}: a candidate for these sizes only cannot be checked here",
