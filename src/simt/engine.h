@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "simt/count.h"
@@ -128,8 +128,10 @@ struct LaunchState {
   GlobalShadow* shadow = nullptr;    // sanitizing only; the program's
   LaunchCounter* counter = nullptr;  // counting only
   Sampler* sampler = nullptr;        // with LaunchOptions::sampling only
-  std::unordered_map<uint64_t, bool> reported;
+  std::unordered_set<uint64_t> reported;
+  uint64_t repeats = 0;  // findings that were reported before
 
+  // False: it is known. Past a bound of either kind the launch is to stop.
   bool Report(Finding finding, uint32_t line, uint32_t other_line);
   void RecordRead(const Allocation& allocation, uint32_t id, uint64_t address, uint64_t size) {
     std::vector<bool>& bytes = result.read[id];

@@ -3,6 +3,13 @@
 #include "simt/engine.h"
 
 namespace kuafu::simt {
+namespace {
+
+// A device would have ended the kernel at the first of them, and each costs the time of a hundred
+// accesses that are right.
+constexpr uint64_t kRepeatsMax = 1'000'000;
+
+}  // namespace
 
 std::string_view KindName(Finding::Kind kind) {
   static constexpr std::string_view kNames[] = {
@@ -33,7 +40,10 @@ std::string Describe(const Finding& f) {
 bool LaunchState::Report(Finding f, uint32_t line, uint32_t other_line) {
   uint64_t key =
       (static_cast<uint64_t>(f.kind) << 56) ^ (static_cast<uint64_t>(line) << 28) ^ other_line;
-  if (!reported.emplace(key, true).second) return false;
+  if (!reported.insert(key).second) {
+    if (++repeats >= kRepeatsMax) stop = true;
+    return false;
+  }
   const isa::Module& m = module->module;
   auto place = [&](uint32_t index, isa::Line* out, std::string* file) {
     if (index == 0 || index >= m.lines.size()) return;

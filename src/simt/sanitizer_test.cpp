@@ -75,6 +75,18 @@ TEST_F(Sanitizer, OutOfBoundsReadGivesZeroAndGoesOn) {
   EXPECT_EQ(q[1], 5);
 }
 
+// Sizes that a kernel hard-codes make every access of a large grid such a one.
+TEST_F(Sanitizer, ALaunchThatGoesWrongAMillionTimesEnds) {
+  Builder b;
+  auto x = b.Pointer("x");
+  b.Store(Type::kI32, x, b.GlobalTid(), b.I32(1));
+  b.Ret();
+  constexpr uint64_t kThreads = 256, kBlocks = 100'000;
+  const LaunchResult r = Go(b, {kBlocks}, {kThreads}, Args().P(Make(100)));
+  Only(r, Kind::kOob);
+  EXPECT_LT(r.lane_instructions, kBlocks * kThreads);
+}
+
 TEST_F(Sanitizer, SharedVariablesAreBoundedOneByOne) {
   Builder b;
   auto a = b.SharedPtr(b.Shared("a", 64));
