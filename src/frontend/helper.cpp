@@ -140,6 +140,7 @@ Status Helper::Impl::Spawn() {
                                                "HOME=/nonexistent",
                                                "OMP_NUM_THREADS=1",
                                                "MKL_NUM_THREADS=1",
+                                               "OPENBLAS_NUM_THREADS=1",
                                                "MALLOC_MMAP_THRESHOLD_=1073741824",
                                                "MALLOC_TRIM_THRESHOLD_=1073741824",
                                                "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"};

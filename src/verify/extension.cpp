@@ -398,7 +398,7 @@ Status ExtensionHost::Launch() {
   os::SpawnOptions spawn;
   spawn.environment = std::vector<std::string>{
       "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "HOME=/nonexistent", "OMP_NUM_THREADS=1",
-      "MKL_NUM_THREADS=1",
+      "MKL_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1",
       // Few large pages: most of a fork is page faults.
       "MALLOC_MMAP_THRESHOLD_=1073741824", "MALLOC_TRIM_THRESHOLD_=1073741824",
       "GLIBC_TUNABLES=glibc.malloc.hugetlb=1", "LD_PRELOAD=" + options_.library};
