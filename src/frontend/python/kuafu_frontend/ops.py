@@ -314,6 +314,22 @@ def _norm_sigma(name, args, outs, k):
     return _affine_sigma(out, shift, weight, bias, shape, k)
 
 
+def updated(name, args, outs):
+    """Tensors that an operation changes beside its results, each with one standard deviation."""
+    if name != "native_batch_norm" or not args[5] or args[3] is None:
+        return []
+    x, running_mean, running_var, momentum, eps = args[0], args[3], args[4], args[6], args[7]
+    k = reduction(name, args, outs)
+    dims = [0] + list(range(2, x.dim()))
+    mean, var = outs[1], outs[2] ** -2 - eps
+    distance = (x - mean.reshape([1, -1] + [1] * (x.dim() - 2))) ** 2
+    # Sums of differences to one element, as careful kernels have them, round at its size.
+    of_mean = math.sqrt(k) / 3 * mean.abs() + x.abs().amax(dims) / 2.4
+    of_var = (2 + math.sqrt(k) / 3) * var.abs() + (distance * distance).mean(dims).sqrt() / 2.4
+    return [(running_mean, U32 * (momentum * of_mean + running_mean.abs())),
+            (running_var, U32 * (momentum * of_var + running_var.abs()))]
+
+
 def _affine_sigma(out, shift, weight, bias, shape, k):
     w = 1.0 if weight is None else weight.abs().reshape(shape)
     b = 0.0 if bias is None else bias.abs().reshape(shape)

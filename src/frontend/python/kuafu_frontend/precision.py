@@ -263,10 +263,11 @@ class Run64(TorchDispatchMode):
         if not outs or not (outs[0].is_floating_point() or outs[0].is_complex()):
             return
         try:
-            sigmas = ops.sigma(name, func, args, kwargs, outs)
+            sigmas = list(zip(outs, ops.sigma(name, func, args, kwargs, outs)))
+            sigmas += ops.updated(name, args, outs)
         except (RuntimeError, TypeError, IndexError, AttributeError, NotImplementedError):
-            sigmas = [ops.U32 * outs[0].abs()]  # an overload with arguments of another form
-        for tensor, sigma in zip(outs, sigmas):
+            sigmas = [(outs[0], ops.U32 * outs[0].abs())]  # arguments of another form
+        for tensor, sigma in sigmas:
             if sigma is None or tensor.numel() == 0:
                 continue
             draw = self.draw(tensor.shape)

@@ -246,6 +246,20 @@ class Plans(unittest.TestCase):
             error = (torch.view_as_real(noisy) - torch.view_as_real(forward())).abs()
             self.assertGreater(error.min(), 2.0 ** -24)
 
+    def test_noise_reaches_what_an_operation_changes_in_place(self):
+        norm = torch.nn.BatchNorm1d(4, momentum=0.5).double()
+        x = torch.randn(300, 4, dtype=torch.float64) + 10
+        for spread in (0.0, 3.0):
+            states = []
+            for seed in (None, 1):
+                norm.reset_running_stats()
+                with Run64(noise_seed=seed, watch=False):
+                    norm(spread + x - x.mean(0))  # its mean is that of terms that cancel
+                states.append((norm.running_mean.clone(), norm.running_var.clone()))
+            for exact, noisy in zip(*states):
+                self.assertGreater((exact - noisy).abs().min(), 2.0 ** -24 / 8)
+                self.assertLess((exact - noisy).abs().max(), 2.0 ** -24 * 128)
+
     def test_trace_is_flat_and_knows_reduction_lengths(self):
         document, _ = make(text("torch.softmax(x @ rest[0], -1)",
                                 "[torch.randn(n, 30), torch.randn(30, n)]", "n = 20\n"))
