@@ -61,9 +61,9 @@ Status CheckJobId(std::string_view id) {
 }
 
 Result<JobSpec> ParseJob(const Json& json) {
-  static constexpr std::string_view kKeys[] = {"id",       "task",   "reference", "candidate",
-                                               "form",     "target", "plan",      "policy",
-                                               "sanitize", "seed",   "timeout_s"};
+  static constexpr std::string_view kKeys[] = {"id",       "task",    "reference", "candidate",
+                                               "form",     "target",  "plan",      "policy",
+                                               "sanitize", "nominal", "seed",      "timeout_s"};
   KUAFU_TRY_STATUS(JsonOnlyKeys(json, kKeys));
   JobSpec spec;
   KUAFU_TRY_STATUS(TakeString(json, "id", spec.id));
@@ -92,6 +92,9 @@ Result<JobSpec> ParseJob(const Json& json) {
   if (const Json* field = JsonFind(json, "sanitize"); field != nullptr && !field->is_null()) {
     KUAFU_TRY(spec.sanitize, JsonBool(json, "sanitize"));
   }
+  if (const Json* field = JsonFind(json, "nominal"); field != nullptr && !field->is_null()) {
+    KUAFU_TRY(spec.nominal, JsonBool(json, "nominal"));
+  }
   KUAFU_TRY(const int64_t seed, OptionalInt(json, "seed", 0, INT64_MAX));
   spec.seed = static_cast<uint64_t>(seed);
   KUAFU_TRY(const int64_t seconds, OptionalInt(json, "timeout_s", 1, kJobSecondsMax));
@@ -109,6 +112,7 @@ Json ToJson(const JobSpec& spec) {
                {"plan", spec.plan},
                {"policy", spec.policy},
                {"sanitize", spec.sanitize},
+               {"nominal", spec.nominal},
                {"seed", spec.seed}};
   if (spec.timeout_s > 0) json["timeout_s"] = spec.timeout_s;
   return json;
@@ -124,6 +128,7 @@ std::string ContentHash(const JobSpec& spec) {
       .Add(spec.plan)
       .Add(spec.policy)
       .Add(spec.sanitize ? 1 : 0)
+      .Add(spec.nominal ? 1 : 0)
       .Add(static_cast<int64_t>(spec.seed))
       .Add(spec.timeout_s)
       .Hex();

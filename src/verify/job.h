@@ -25,6 +25,7 @@ struct JobSpec {
   std::string plan = "quick";        // quick or full
   std::string policy;                // of legality: default, strict, lenient, off; empty = default
   bool sanitize = true;
+  bool nominal = false;  // as in Request
   uint64_t seed = 0;
   int timeout_s = 0;  // 0 = the plan's own
 };

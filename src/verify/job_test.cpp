@@ -22,7 +22,7 @@ TEST(Job, SurvivesItsOwnJson) {
   const JobSpec spec =
       Parse(R"({"id": "a.b:c-1", "task": "t", "reference": "r", "candidate": "c\u0000d",
                 "form": "musa", "target": "sim:mtt-s4000,sim:h100", "plan": "full",
-                "policy": "strict", "sanitize": false, "seed": 9223372036854775807,
+                "policy": "strict", "sanitize": false, "nominal": true, "seed": 9223372036854775807,
                 "timeout_s": 600})")
           .value();
   const JobSpec again = ParseJob(ParseJson(DumpJson(ToJson(spec))).value()).value();
@@ -31,6 +31,9 @@ TEST(Job, SurvivesItsOwnJson) {
   JobSpec other = spec;
   other.id = "another";
   EXPECT_EQ(ContentHash(other), ContentHash(spec));
+  other.nominal = false;
+  EXPECT_NE(ContentHash(other), ContentHash(spec));
+  other = spec;
   other.candidate += " ";
   EXPECT_NE(ContentHash(other), ContentHash(spec));
 }
@@ -52,6 +55,7 @@ TEST(Job, WhatIsWrongIsNamed) {
       {R"({"reference": "r", "candidate": "c", "policy": "/etc/passwd"})", "policy"},
       {R"({"reference": "r", "candidate": "c", "target": "sim:h1000"})", "h1000"},
       {R"({"reference": "r", "candidate": "c", "sanitize": 1})", "sanitize"},
+      {R"({"reference": "r", "candidate": "c", "nominal": "yes"})", "nominal"},
       {R"({"reference": "r", "candidate": "c", "seed": -1})", "seed"},
       {R"({"reference": "r", "candidate": "c", "seed": 1.5})", "seed"},
       {R"({"reference": "r", "candidate": "c", "timeout_s": 601})", "timeout_s"},
