@@ -26,6 +26,17 @@ Result<std::unique_ptr<TrialStore>> TrialStore::Start(const std::string& cache_d
   return store;
 }
 
+std::optional<Result<std::shared_ptr<const frontend::TrialSet>>> TrialStore::Find(const Key& key) {
+  std::lock_guard lock(mutex_);
+  ++clock_;
+  if (const auto it = entries_.find(key); it != entries_.end()) {
+    it->second.used = clock_;
+    return it->second.set;
+  }
+  if (const auto it = refused_.find(key); it != refused_.end()) return it->second;
+  return std::nullopt;
+}
+
 Result<std::shared_ptr<const frontend::TrialSet>> TrialStore::Get(const TrialQuery& query) {
   Result<std::string> source = query.reference_text.has_value()
                                    ? Result<std::string>(*query.reference_text)
@@ -38,13 +49,9 @@ Result<std::shared_ptr<const frontend::TrialSet>> TrialStore::Get(const TrialQue
                 query.nominal_trial,
                 query.as_built,
                 query.compat_kernelbench};
-  std::lock_guard lock(mutex_);
-  ++clock_;
-  if (const auto it = entries_.find(key); it != entries_.end()) {
-    it->second.used = clock_;
-    return it->second.set;
-  }
-  if (const auto it = refused_.find(key); it != refused_.end()) return it->second;
+  if (auto known = Find(key)) return *std::move(known);
+  std::lock_guard making(making_);
+  if (auto known = Find(key)) return *std::move(known);  // made meanwhile
   frontend::TrialRequest request;
   request.source = std::move(source).value();
   request.name = os::BaseName(query.reference_path);
@@ -58,6 +65,7 @@ Result<std::shared_ptr<const frontend::TrialSet>> TrialStore::Get(const TrialQue
   request.compat_kernelbench = query.compat_kernelbench;
   Result<frontend::TrialSet> made =
       helper_->MakeTrials(request, os::Deadline::AfterMs(large ? kNominalDeadlineMs : kDeadlineMs));
+  std::lock_guard lock(mutex_);
   if (!made.ok()) {
     // A file that is at fault stays so; anything else may pass when tried again.
     if (made.error().code == Code::kInvalidInput && refused_.size() < kRefusedMax)

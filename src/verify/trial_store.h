@@ -38,8 +38,14 @@ class TrialStore {
     std::shared_ptr<const frontend::TrialSet> set;
     int64_t used = 0;
   };
-  std::mutex mutex_;  // guards everything below; also serialises the helper
-  std::unique_ptr<frontend::Helper> helper_;
+  // What is known about a reference: a set, the reason why there is none, or nothing yet.
+  std::optional<Result<std::shared_ptr<const frontend::TrialSet>>> Find(const Key& key);
+
+  // Taken before mutex_. One thread makes a set, for seconds; those that ask for sets that are
+  // there do not wait for it.
+  std::mutex making_;
+  std::unique_ptr<frontend::Helper> helper_;  // guarded by making_
+  std::mutex mutex_;                          // guards everything below
   std::map<Key, Entry> entries_;
   std::map<Key, Error> refused_;
   int64_t clock_ = 0;

@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "os/file.h"
@@ -54,6 +57,39 @@ TEST(TrialStore, ThreadsThatAskTogetherShareOneSet) {
     EXPECT_EQ(answers[i].value(), answers[i % kSeeds].value()) << i;
   }
   EXPECT_NE(answers[0].value(), answers[1].value());
+}
+
+TEST(TrialStore, ASetThatIsThereDoesNotWaitForOneThatIsBeingMade) {
+  os::TempDir dir = os::TempDir::Create("test").value();
+  const auto write = [&](const char* name, const std::string& at_import) {
+    EXPECT_TRUE(os::WriteFileAtomic(dir.File(name), at_import + "import torch\n"
+                                                                "class Model(torch.nn.Module):\n"
+                                                                "    def forward(self, x):\n"
+                                                                "        return x + 1\n"
+                                                                "def get_inputs():\n"
+                                                                "    return [torch.rand(4, 8)]\n"
+                                                                "def get_init_inputs():\n"
+                                                                "    return []\n")
+                    .ok());
+    return dir.File(name);
+  };
+  const std::string quick = write("quick.py", "");
+  const std::string slow = write("slow.py", "import time\ntime.sleep(0.5)\n");
+  auto store = TrialStore::Start("");
+  ASSERT_TRUE(store.ok()) << store.error().ToString();
+  const auto get = [&](const std::string& path) {
+    return store.value()->Get({.reference_path = path, .seed = 1, .nominal_only = true});
+  };
+  ASSERT_TRUE(get(quick).ok());
+  std::atomic<bool> made = false;
+  std::thread maker([&] {
+    EXPECT_TRUE(get(slow).ok());
+    made = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_TRUE(get(quick).ok());
+  EXPECT_FALSE(made);
+  maker.join();
 }
 
 TEST(TrialStore, ARefusalIsTheSameForAll) {
