@@ -6,10 +6,12 @@ import ctypes
 import fcntl
 import json
 import os
+import signal
 import socket
 import struct
 import subprocess
 import sys
+import threading
 import unittest
 
 PROGRAM = sys.argv.pop(1)
@@ -150,6 +152,25 @@ class ServeTest(unittest.TestCase):
         before = self.good()
         self.hostile("source-bangs.cu")
         self.assertEqual(self.good(), before)
+
+    def test_process_that_is_killed_is_no_fault_of_its_source(self):
+        server = Server()
+
+        def kill():
+            with open(f"/proc/{server.process.pid}/task/{server.process.pid}/children",
+                      encoding="ascii") as children:
+                for pid in children.read().split():
+                    os.kill(int(pid), signal.SIGKILL)
+
+        timer = threading.Timer(0.3, kill)
+        timer.start()  # while they parse the headers for the first source
+        answer, fds = server.compile(GOOD)
+        timer.join()
+        self.assertTrue(answer["ok"], answer)
+        for fd in fds:
+            os.close(fd)
+        server.socket.close()
+        self.assertEqual(server.process.wait(30), 0)
 
     def test_names_of_one_source_are_unknown_to_the_next(self):
         first = """#define GONE 1

@@ -316,8 +316,9 @@ Status CompileWorker::TakeHeaders(const os::Deadline& deadline) {
 
 Result<CompileAnswer> CompileWorker::Finish() {
   Result<CompileAnswer> answer = FinishOnce();
-  // A second try in a new process, so that the verdict on a source never depends on those before.
-  if (answer.ok() && !answer.value().crash.empty() && served_ > 0) {
+  // A second try in a new process, so that the verdict on a source never depends on those before,
+  // nor on one that ends processes: an operator, or the system for lack of memory.
+  if (answer.ok() && !answer.value().crash.empty() && (served_ > 0 || killed_)) {
     KUAFU_TRY_STATUS(SendJob());
     answer = FinishOnce();
   }
@@ -344,6 +345,7 @@ Result<CompileAnswer> CompileWorker::FinishOnce() {
       }
     }
     const int status = End();
+    killed_ = !late && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     answer.timed_out = late || (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF);
     if (answer.timed_out) return answer;
     answer.crash = Describe(status, stderr_.get());

@@ -78,8 +78,9 @@ class CompileWorker {
   os::Channel channel_;
   os::UniqueFd stderr_;
   pid_t pid_ = -1;
-  int64_t served_ = 0;  // by the process that runs now
-  std::string job_;     // the request, for a second try
+  int64_t served_ = 0;   // by the process that runs now
+  bool killed_ = false;  // the last one that ended was, by somebody else
+  std::string job_;      // the request, for a second try
   std::vector<int> job_fds_;
   int64_t timeout_ms_ = 0;
 };
