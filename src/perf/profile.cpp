@@ -59,6 +59,7 @@ Json ModelJson(const Count& c) {
           {"dram_write_bytes", c.store.dram * 32},
           {"dram_atomic_bytes", c.atomic.dram * 32},
           {"stall_clocks", c.stall},
+          {"long_stall_clocks", c.stall_long},
           {"barrier_wait_clocks", c.barrier_wait}};
 }
 

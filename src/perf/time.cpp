@@ -71,10 +71,14 @@ double IssueSlots(const Launch& x) {
     if (cls == InstClass::kInteger) weight = x[TimeConstant::integer];
     if (cls == InstClass::kLogic) weight = x[TimeConstant::logic];
     if (cls == InstClass::kControl) weight = x[TimeConstant::control];
+    if (cls == InstClass::kConvert) weight = x[TimeConstant::convert];
     if (cls == InstClass::kSpecial) weight = x[TimeConstant::special];
     slots += weight * x.Instructions(cls);
   }
-  return slots;
+  // Accesses to local arrays are registers' for a vendor's compiler, mostly.
+  const double local =
+      std::min(x.Each(x.count.total.local_requests), x.Instructions(InstClass::kMemory));
+  return slots - local * (1 - x[TimeConstant::local]);
 }
 
 // Clocks from the start of the first block to the end of the last, if only its chain counted.
@@ -83,11 +87,17 @@ double LatencyClocks(const Launch& x, double waves) {
   const auto path = static_cast<double>(c.critical_path_sum);
   if (path <= 0) return 0;
   const double stalled = std::min(static_cast<double>(c.total.stall), path);
-  const double clocks = stalled * x[TimeConstant::stall] + (path - stalled) * x[TimeConstant::path];
+  const double long_stalled = std::min(static_cast<double>(c.total.stall_long), stalled);
+  const double clocks = long_stalled * x[TimeConstant::stall_long] +
+                        (stalled - long_stalled) * x[TimeConstant::stall_short] +
+                        (path - stalled) * x[TimeConstant::path];
   const auto blocks = static_cast<double>(c.blocks);
-  // The longest block may be the last to start.
+  // The longest block may be the last to start. What it takes more is of unknown kind: the
+  // lightest.
   const double longer = std::max(static_cast<double>(c.critical_path_max) - path / blocks, 0.0);
-  return std::ceil(waves) * clocks / blocks + longer * x[TimeConstant::path];
+  return std::ceil(waves) * clocks / blocks +
+         longer * std::min({x[TimeConstant::path], x[TimeConstant::stall_short],
+                            x[TimeConstant::stall_long]});
 }
 
 double AtomicClocks(const Launch& x, double sms) {
@@ -171,7 +181,7 @@ KernelTime ModelTime(const device::Profile& profile, const simt::LaunchCount& co
   const Launch x(count, constants);
   const double sms = p.sm_count, per_us = p.clock_mhz, width = p.warp_width;
   const auto set = [&](Cost cost, double us) { time.us_alone[static_cast<size_t>(cost)] = us; };
-  set(Cost::kLaunch, x[profile.musa ? TimeConstant::launch_musa_us : TimeConstant::launch_us]);
+  set(Cost::kLaunch, x[TimeConstant::launch_us]);
   if (count.blocks > 0) {
     // Blocks go to SMs whole: the SM with most of them ends last.
     const double most = std::ceil(x.blocks / sms) / x.blocks;

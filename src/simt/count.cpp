@@ -256,6 +256,7 @@ void BlockRun::CountDispatch(const DInst& d, const Split& s, uint32_t pc) {
   uint64_t stall = 0;
   const uint64_t issued = block.Issue(needed, &stall);
   count.stall += stall;
+  if (stall >= kLongStall) count.stall_long += stall;
   const Latencies& clocks = block.launch().latencies();
   uint32_t latency = clocks.alu, results = 1;
   switch (d.cls) {
@@ -313,7 +314,8 @@ uint32_t BlockRun::CountMemory(const DInst& d, const Split& s, uint32_t pc, Coun
   switch (t.kind) {
     case Target::Kind::kNone:
     case Target::Kind::kParam: return clocks.alu;
-    case Target::Kind::kLocal: count->local_requests += warps; return clocks.l1;
+    // A compiler keeps most of them in registers.
+    case Target::Kind::kLocal: count->local_requests += warps; return clocks.alu;
     case Target::Kind::kGlobal:
       if (inst.MemSpace() == isa::Space::kConstant) {
         count->constant_requests += warps;

@@ -113,6 +113,7 @@ void Count::Add(const Count& other) {
   barriers += other.barriers;
   barrier_wait += other.barrier_wait;
   stall += other.stall;
+  stall_long += other.stall_long;
 }
 
 Counting::Counting(const CountingOptions& options) : options_(options) {}

@@ -70,6 +70,7 @@ struct Count {
   uint64_t barriers = 0;      // times a block got past it
   uint64_t barrier_wait = 0;  // clocks that warps waited there for the last one, modelled
   uint64_t stall = 0;         // clocks waited for operands, along each block's chain, modelled
+  uint64_t stall_long = 0;    // of them, in waits of kLongStall or more: for memory, mostly
   void Add(const Count& other);
 };
 
@@ -116,6 +117,9 @@ struct CountingOptions {
   uint32_t l1_ways = 4;
   Latencies latencies;
 };
+
+// Clocks; what a dependence on arithmetic never takes.
+inline constexpr uint64_t kLongStall = 12;
 
 class SectorCache;  // cache.h
 

@@ -37,6 +37,7 @@ constexpr CountField kCountFields[] = {
     {"barriers", &Count::barriers},
     {"barrier_wait", &Count::barrier_wait},
     {"stall", &Count::stall},
+    {"stall_long", &Count::stall_long},
 };
 struct MemoryPart {
   const char* name;

@@ -33,6 +33,7 @@ LaunchCount Some() {
   count.atomic_serial = 15, count.shared_requests = 16, count.shared_passes = 17;
   count.shared_passes_ideal = 18, count.shared_bytes = 19, count.local_requests = 20;
   count.constant_requests = 21, count.barriers = 22, count.barrier_wait = 23, count.stall = 24;
+  count.stall_long = 25;
   launch.total = count;
   launch.lines.push_back({"k.cu", {0, 5, 0}, count});
   return launch;
@@ -54,6 +55,7 @@ TEST(CountersJsonTest, EveryFieldComesBack) {
   EXPECT_EQ(launch.total.load.dram, 106u);
   EXPECT_EQ(launch.lines.at(0).count.atomic.sectors, 301u);
   EXPECT_EQ(launch.lines.at(0).count.stall, 24u);
+  EXPECT_EQ(launch.lines.at(0).count.stall_long, 25u);
   EXPECT_EQ(launch.warps_by_class[static_cast<size_t>(InstClass::kFp32)], 5u);
 }
 
