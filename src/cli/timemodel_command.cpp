@@ -188,15 +188,10 @@ std::vector<eager::Sample> Match(const std::vector<eager::PublishedTime>& times,
       left_out[time.id + " on " + time.profile] = why;
       continue;
     }
-    Result<eager::Machine> machine = eager::MachineOf(*profile);
-    if (!machine.ok()) {
-      left_out[time.profile] = machine.error().message;
-      continue;
-    }
     samples.push_back({.id = time.id,
                        .level = time.id.size() > 5 ? time.id[5] - '0' : 0,
                        .list = it->second,
-                       .machine = machine.value(),
+                       .machine = eager::MachineOf(*profile),
                        .measured_ms = time.ms});
   }
   return samples;

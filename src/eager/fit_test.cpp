@@ -26,7 +26,7 @@ task::OperatorList Streaming(int64_t bytes) {
 }
 
 TEST(EagerFit, FindsTheBandwidthThatMadeTheTimes) {
-  const Machine machine = MachineOf(*device::FindProfile("h100")).value();
+  const Machine machine = MachineOf(*device::FindProfile("h100"));
   Constants truth;
   truth.Set(static_cast<int>(machine.bandwidth), 0.8);
   std::list<task::OperatorList> lists;
@@ -65,7 +65,7 @@ TEST(EagerReport, SpearmanAndQuantiles) {
 TEST(EagerReport, SaysModelledAndKeepsPartsApart) {
   const task::OperatorList list = Streaming(1 << 28);
   std::vector<Judged> all;
-  const Machine machine = MachineOf(*device::FindProfile("h100")).value();
+  const Machine machine = MachineOf(*device::FindProfile("h100"));
   for (int i = 0; i < 12; ++i) {
     Sample sample{.id = "level1/" + std::to_string(i),
                   .level = 1,

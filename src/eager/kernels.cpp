@@ -196,7 +196,7 @@ KernelTime Rnn(const Operator& op, const Traffic& traffic, const Context& x) {
 
 KernelTime TimeKernel(const Operator& op, const Traffic& traffic, const Machine& machine,
                       const Constants& constants) {
-  const Context x{machine, constants, *machine.profile};
+  const Context x{machine, constants, machine.gpu};
   const auto memory = [](double us) { return Longer(us, 0); };
   const auto scaled = [&](Constant share) { return memory(x.Move(traffic, constants[share])); };
   switch (op.kind) {

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "base/hash.h"
+#include "device/assumed.h"
 
 namespace kuafu::eager {
 namespace {
@@ -18,6 +19,9 @@ using task::OperatorKind;
 
 // Number of the form of the model; part of the hash. 2: blocks of layer_norm are small.
 constexpr int kForm = 2;
+// One standard deviation of the logarithm of a time, for another GPU than those of the data, and
+// for one whose figures are guesses.
+constexpr double kSigmaAssumed = 0.15, kSigmaGuessed = 0.5;
 // A benchmark overwrites 256 MiB before it times, to empty L2, and the host runs ahead meanwhile.
 constexpr double kFlushBytes = 256.0 * 1048576.0;
 
@@ -65,14 +69,9 @@ std::string Constants::Hash() const {
   return HashHex(text);
 }
 
-Result<Machine> MachineOf(const device::Profile& profile) {
-  if (profile.sm_count <= 0 || profile.clock_mhz <= 0 || profile.l2_mib <= 0 ||
-      profile.dram_gb_per_s <= 0 || profile.fp32_tflops <= 0 || profile.fp16_tensor_tflops <= 0) {
-    return Error{Code::kUnsupported,
-                 std::string("modelling PyTorch on ") + profile.name +
-                     ": SM count, clock, L2, bandwidth or peaks of it are not public"};
-  }
-  Machine machine{.name = profile.name, .profile = &profile};
+Machine MachineOf(const device::Profile& profile) {
+  device::Assumption known = device::Assume(profile);
+  Machine machine{.name = profile.name, .gpu = known.profile, .guesses = std::move(known.guesses)};
   if (machine.name == "h100-pcie") {
     machine.compute = Constant::pcie_compute;
     machine.tensor = Constant::pcie_tensor;
@@ -102,7 +101,7 @@ std::string_view BoundName(Bound bound) {
 
 Estimate Model(const task::OperatorList& list, const Machine& machine, const Constants& constants) {
   Estimate estimate;
-  const device::Profile& gpu = *machine.profile;
+  const device::Profile& gpu = machine.gpu;
   Cache cache(gpu.l2_mib * 1048576.0 * constants[Constant::l2_share]);
   const double kernel_us = constants[Constant::kernel_us];
   const double begin = kFlushBytes / (gpu.dram_gb_per_s * 1e3 * constants[machine.bandwidth]);
@@ -136,6 +135,8 @@ Estimate Model(const task::OperatorList& list, const Machine& machine, const Con
     estimate.dominant_share = share;
     estimate.dominant = static_cast<OperatorKind>(kind);
   }
+  if (machine.assumed) variance += kSigmaAssumed * kSigmaAssumed;
+  if (!machine.guesses.empty()) variance += kSigmaGuessed * kSigmaGuessed;
   estimate.uncertainty = std::exp(std::sqrt(variance));
   return estimate;
 }

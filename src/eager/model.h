@@ -5,7 +5,7 @@
 // the efficiency that libraries reach for its kind and shape. docs/time-model.md has the form, the
 // data that its constants are fitted to, and the errors on data that they are not.
 //
-//   KUAFU_TRY(eager::Machine machine, eager::MachineOf(*device::FindProfile("h100")));
+//   const eager::Machine machine = eager::MachineOf(*device::FindProfile("h100"));
 //   eager::Estimate e = eager::Model(list, machine, eager::Constants());
 //   e.ms, e.ms / e.uncertainty ... e.ms * e.uncertainty
 #pragma once
@@ -54,15 +54,15 @@ class Constants {
 };
 
 // A GPU and what feeds it. Of a profile without data of its own the H100's shares and host are
-// assumed, and `assumed` says so.
+// assumed, and `assumed` says so; what is not public of a GPU is guessed, and `guesses` says what.
 struct Machine {
   std::string name;
-  const device::Profile* profile = nullptr;  // static storage
+  device::Profile gpu;
   Constant compute{}, tensor{}, bandwidth{}, call_us{}, view_us{};
   bool assumed = false;
+  std::vector<std::string> guesses;
 };
-// unsupported = the profile lacks a figure without which no time can be modelled.
-Result<Machine> MachineOf(const device::Profile& profile);
+Machine MachineOf(const device::Profile& profile);
 
 // What a kernel needs on its own, without host and launch.
 struct KernelTime {

@@ -13,7 +13,7 @@ namespace {
 using task::Operator;
 using task::OperatorKind;
 
-Machine H100() { return MachineOf(*device::FindProfile("h100")).value(); }
+Machine H100() { return MachineOf(*device::FindProfile("h100")); }
 
 Operator Map(int64_t bytes) {
   return {.op = "relu",
@@ -131,7 +131,7 @@ TEST(EagerModel, AFasterMachineIsNeverSlower) {
     device::Profile better = base;
     better.*figure *= 1.5;
     Machine fast = slow;
-    fast.profile = &better;
+    fast.gpu = better;
     for (const Operator& op : OneOfEach())
       EXPECT_LE(Ms({op}, fast), Ms({op}, slow)) << task::OperatorKindName(op.kind);
   }
@@ -187,10 +187,20 @@ TEST(EagerModel, AFewLongRowsOfLayerNormKeepAFewSmallBlocksBusy) {
   EXPECT_LT(Ms({softmax}), Ms({norm}));
 }
 
-TEST(EagerModel, UnknownFiguresAreRefusedAndBorrowedOnesSaid) {
-  EXPECT_FALSE(MachineOf(*device::FindProfile("mtt-s4000")).ok());
-  EXPECT_FALSE(H100().assumed);
-  EXPECT_TRUE(MachineOf(*device::FindProfile("a100")).value().assumed);
+TEST(EagerModel, GuessedFiguresAndBorrowedOnesAreSaidAndWidenTheUncertainty) {
+  const Machine h100 = H100(), a100 = MachineOf(*device::FindProfile("a100"));
+  const Machine s4000 = MachineOf(*device::FindProfile("mtt-s4000"));
+  EXPECT_FALSE(h100.assumed);
+  EXPECT_TRUE(a100.assumed);
+  EXPECT_TRUE(a100.guesses.empty());
+  EXPECT_FALSE(s4000.guesses.empty());
+  task::OperatorList list;
+  list.operators = {Map(int64_t{1} << 30)};
+  const auto factor = [&](const Machine& machine) {
+    return Model(list, machine, Constants()).uncertainty;
+  };
+  EXPECT_LT(factor(h100), factor(a100));
+  EXPECT_LT(factor(a100) * 1.4, factor(s4000));
 }
 
 TEST(EagerModel, ConstantsAreWithinTheirLimitsAndHaveAHash) {
