@@ -42,6 +42,7 @@ struct VerifyOptions {
   int timeout_s = 0;  // 0 = the plan's own
   bool sanitize = true;
   bool nominal = false;  // one more trial, at the task's own sizes
+  bool speed = true;     // a right one is compared with PyTorch in eager mode, modelled
   bool cache = true;
   bool json = false;
   std::string policy = "default";  // of legality, for .py
@@ -89,7 +90,8 @@ struct KernelBenchOptions {
   std::string output;  // folder of results; empty = kernelbench
   std::string compat;  // "kernelbench": its own protocol instead of ours
   int jobs = 2;
-  uint64_t seed = 0;  // of inputs; 0 = fixed for the tasks, drawn for candidates
+  uint64_t seed = 0;     // of inputs; 0 = fixed for the tasks, drawn for candidates
+  bool nominal = false;  // candidates also at the sizes of the files
 };
 ExitStatus BenchKernelBench(const KernelBenchOptions& options);
 

@@ -43,12 +43,14 @@ int main(int argc, char** argv) {
   verify_verb->add_option("--trial", verify.trial, "only the trial of this number");
   verify_verb->add_option("--timeout-s", verify.timeout_s, "seconds all trials may take")
       ->check(CLI::Range(1, 3600));
-  bool verify_no_sanitize = false, verify_no_cache = false;
+  bool verify_no_sanitize = false, verify_no_cache = false, verify_no_speed = false;
   verify_verb->add_flag("--no-sanitize", verify_no_sanitize,
                         "do not look for races and uninitialised reads");
   verify_verb->add_flag("--nominal", verify.nominal,
                         "one more trial at the sizes of the file, where memory and time allow it; "
                         "of what costs too much some blocks are executed");
+  verify_verb->add_flag("--no-speed", verify_no_speed,
+                        "do not model how long a right candidate and PyTorch would take");
   verify_verb->add_flag("--no-cache", verify_no_cache, "run the reference even if it ran before");
   verify_verb->add_option("--policy", verify.policy,
                           "what a .py candidate may do: default, strict, lenient or a JSON file");
@@ -148,6 +150,9 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"kernelbench"}));
   kernelbench_verb->add_option("--jobs", kernelbench.jobs, "tasks or candidates at a time")
       ->check(CLI::Range(1, 256));
+  kernelbench_verb->add_flag("--nominal", kernelbench.nominal,
+                             "judge candidates at the sizes of the files too, where memory and "
+                             "time allow it; speeds are of these sizes only");
   kernelbench_verb->add_option("--seed", kernelbench.seed, "of inputs; 0 = drawn");
 
   kuafu::cli::TimeModelOptions timemodel;
@@ -186,6 +191,7 @@ int main(int argc, char** argv) {
       return kuafu::cli::kUsage;
     }
     verify.sanitize = !verify_no_sanitize;
+    verify.speed = !verify_no_speed;
     verify.cache = !verify_no_cache;
     return kuafu::cli::Verify(verify);
   }

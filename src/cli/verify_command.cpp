@@ -133,6 +133,7 @@ Result<verify::Request> RequestFrom(const VerifyOptions& options) {
   KUAFU_TRY(request.plan, verify::ParsePlan(options.plan));
   request.sanitize = options.sanitize;
   request.nominal = options.nominal;
+  request.speed = options.speed;
   request.seed = options.seed;
   request.only_trial = options.trial;
   request.timeout_s = options.timeout_s;

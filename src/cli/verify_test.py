@@ -48,6 +48,44 @@ class Verify(unittest.TestCase):
         self.assertEqual(verdict["trials_passed"], verdict["trials_total"])
         self.assertGreaterEqual(verdict["trials_total"], 7)
 
+    def test_a_right_kernel_is_compared_with_pytorch_at_the_same_sizes(self):
+        verdict = self.verdict(example("softmax/ref.py"), example("softmax/softmax.cu"),
+                               "--target=sim:h100", code=0)
+        speed = verdict["speed"]
+        self.assertTrue(speed["known"], speed["why"])
+        self.assertEqual((speed["label"], speed["sizes"]), ("modelled", "as written"))
+        self.assertAlmostEqual(speed["speedup"], speed["eager_ms"] / speed["kernel_ms"], places=6)
+        self.assertEqual(verdict["reward"]["speedup"], speed["speedup"])
+        # 64 blocks and 256 KiB: nothing but the launch. So is PyTorch's one.
+        self.assertEqual(speed["binds"], "launch")
+        self.assertGreater(speed["kernel_uncertainty"], 1)
+        self.assertIn("eager PyTorch", verdict["gates"]["speed"]["evidence"])
+        verdict = self.verdict(example("softmax/ref.py"), example("softmax/softmax.cu"),
+                               "--target=sim:h100", "--no-speed", code=0)
+        self.assertIsNone(verdict["speed"])
+        self.assertIsNone(verdict["reward"]["speedup"])
+
+    def test_scaled_sizes_give_no_reward_for_speed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            reference = os.path.join(folder, "ref.py")
+            with open(example("softmax/ref.py"), encoding="utf-8") as file:
+                text = file.read()
+            with open(reference, "w", encoding="utf-8") as file:
+                file.write(text.replace("batch_size = 64", "batch_size = 65536"))
+            verdict = self.verdict(reference, example("softmax/softmax.cu"), "--target=sim:h100",
+                                   code=0)
+            self.assertEqual(verdict["speed"]["sizes"], "scaled")
+            self.assertIsNone(verdict["reward"]["speedup"])
+            verdict = self.verdict(reference, example("softmax/softmax.cu"), "--target=sim:h100",
+                                   "--nominal", code=0)
+            speed = verdict["speed"]
+            self.assertEqual(speed["sizes"], "as written", verdict["notes"])
+            # 256 MiB to read and to write take at least 0.16 ms.
+            self.assertGreater(speed["kernel_ms"], 0.16)
+            self.assertGreater(speed["eager_ms"], 0.16)
+            self.assertLess(speed["floor_ms"], speed["kernel_ms"])
+            self.assertEqual(verdict["reward"]["speedup"], speed["speedup"])
+
     def test_a_race_names_line_threads_and_a_reproducer_that_reproduces(self):
         kernel = example("softmax/softmax_race.cu")
         verdict = self.verdict(example("softmax/ref.py"), kernel, code=1)

@@ -65,8 +65,8 @@ TEST(Helper, OperatorsAtTheSizesOfTrials) {
   auto set = Make(source);
   ASSERT_TRUE(set.ok()) << set.error().message;
   const ArgumentValue& x = set.value().trials.at(0).arguments.at(0);
-  auto list = SharedHelper().ListOperators(
-      {.source = source, .sizes_json = set.value().sizes_json}, os::Deadline::AfterMs(120'000));
+  auto list = SharedHelper().ListOperators({.source = source, .sizes_json = set.value().sizes_json},
+                                           os::Deadline::AfterMs(120'000));
   ASSERT_TRUE(list.ok()) << list.error().message;
   EXPECT_LT(x.shape[0] * x.shape[1], 4096 * 8192);
   EXPECT_EQ(list.value().input_bytes, 4 * x.shape[0] * x.shape[1]);

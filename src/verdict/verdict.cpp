@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <iterator>
 
+#include "verdict/speed_json.h"
+
 namespace kuafu::verdict {
 namespace {
 
@@ -20,8 +22,8 @@ constexpr ClassRow kClasses[] = {
 #include "verdict/classes.def"
 #undef CLASS
 };
-constexpr std::string_view kGateNames[kGateCount] = {"parse",   "compile",  "launch",   "run",
-                                                     "compare", "legality", "sanitize", "portable"};
+constexpr std::string_view kGateNames[kGateCount] = {
+    "parse", "compile", "launch", "run", "compare", "legality", "sanitize", "portable", "speed"};
 constexpr std::string_view kStatusNames[] = {"passed", "failed", "skipped"};
 
 Json FindingToJson(const Finding& f) {
@@ -230,6 +232,7 @@ Json ToJson(const Verdict& v) {
   j["compile_ms"] = v.compile_ms;
   j["run_ms"] = v.run_ms;
   j["total_ms"] = v.total_ms;
+  j["speed"] = SpeedToJson(v.speed);
   j["reward"] = RewardToJson(v.reward);
   j["feedback"] = v.feedback;
   j["notes"] = v.notes;
@@ -253,6 +256,8 @@ Result<Verdict> FromJson(const Json& j) {
   KUAFU_TRY_STATUS(ReadString(j, "summary", v.summary));
   KUAFU_TRY(const Json* gates, Member(j, "gates", false));
   for (int g = 0; g < kGateCount; ++g) {
+    // Records of the same version were written before there was this gate.
+    if (g == static_cast<int>(Gate::kSpeed) && JsonFind(*gates, "speed") == nullptr) continue;
     KUAFU_TRY(const Json* gate, Member(*gates, std::string(kGateNames[g]).c_str(), false));
     KUAFU_TRY(const std::string status, JsonString(*gate, "status"));
     size_t s = 0;
@@ -305,6 +310,9 @@ Result<Verdict> FromJson(const Json& j) {
   KUAFU_TRY_STATUS(ReadNumber(j, "compile_ms", v.compile_ms));
   KUAFU_TRY_STATUS(ReadNumber(j, "run_ms", v.run_ms));
   KUAFU_TRY_STATUS(ReadNumber(j, "total_ms", v.total_ms));
+  if (const Json* speed = JsonFind(j, "speed"); speed != nullptr && !speed->is_null()) {
+    KUAFU_TRY(v.speed, SpeedFromJson(*speed));
+  }
   KUAFU_TRY(const Json* reward, Member(j, "reward", false));
   KUAFU_TRY(v.reward, RewardFromJson(*reward));
   KUAFU_TRY_STATUS(ReadString(j, "feedback", v.feedback));

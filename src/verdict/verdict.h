@@ -26,9 +26,10 @@ enum class Gate : uint8_t {
   kCompare,
   kLegality,
   kSanitize,
-  kPortable
+  kPortable,
+  kSpeed
 };
-inline constexpr int kGateCount = 8;
+inline constexpr int kGateCount = 9;
 std::string_view GateName(Gate gate);
 
 enum class Class : uint8_t {
@@ -89,6 +90,21 @@ struct Reward {
   double speedup = 0;        // reference time / candidate time
 };
 
+// Of a right candidate: its time and that of PyTorch in eager mode, at the same sizes, on the
+// target. An uncertainty is a factor: two of three times lie between t / it and t * it.
+struct Speed {
+  bool known = false;
+  std::string why;  // it is not known; empty when known or not asked for
+  std::string label = "modelled";
+  bool as_written = false;  // the sizes are those of the file, not scaled ones
+  bool sampled = false;     // blocks were left out; those that ran stand for all
+  double kernel_ms = 0, kernel_uncertainty = 1;
+  double eager_ms = 0, eager_uncertainty = 1;
+  double speedup = 0, speedup_uncertainty = 1;  // eager / kernel
+  double floor_ms = 0;                          // in which no GPU could do it; 0 = not known
+  std::string kernel, binds;                    // the longest one, and what most of it goes to
+};
+
 struct Verdict {
   std::string task, candidate_hash, form = "native", target;
   Class cls = Class::kInfra;
@@ -105,6 +121,7 @@ struct Verdict {
   std::string plan;
   uint64_t seed = 0;
   double compile_ms = 0, run_ms = 0, total_ms = 0;  // measured on this machine
+  Speed speed;
   Reward reward;
   std::string feedback;  // for whoever writes the next attempt; tells no secret of the test
   std::vector<std::string> notes;
@@ -119,6 +136,8 @@ inline constexpr size_t kMaxFindings = 1024;
 // "a.cu:12: race: message; block (0,0,0) thread (1,0,0) and block (0,0,0) thread (2,0,0) at line
 // 9".
 std::string FindingText(const Finding& finding);
+// "12.3 us, within a factor of 1.3, bound by DRAM; ...", or why it is not known.
+std::string SpeedText(const Speed& speed);
 // What a person reads in a terminal; several lines.
 std::string ToText(const Verdict& verdict);
 

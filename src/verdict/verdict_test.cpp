@@ -42,6 +42,18 @@ Verdict Sample() {
   v.seed = 18446744073709551615ull;
   v.total_ms = 1.5;
   v.reward = {.scored = true, .value = -0.25, .quality = 0.5, .speed_known = true, .speedup = 2};
+  v.speed = {.known = true,
+             .as_written = true,
+             .sampled = true,
+             .kernel_ms = 2,
+             .kernel_uncertainty = 1.5,
+             .eager_ms = 6,
+             .eager_uncertainty = 1.25,
+             .speedup = 3,
+             .speedup_uncertainty = 1.75,
+             .floor_ms = 1,
+             .kernel = "k",
+             .binds = "DRAM"};
   v.feedback = "f";
   v.notes = {"n"};
   return v;
@@ -85,10 +97,32 @@ TEST(VerdictTest, ARewardThatWasNotGivenIsNullNotZero) {
   EXPECT_FALSE(FromJson(damaged).ok());
 }
 
+TEST(VerdictTest, ASpeedThatIsNotKnownHasAReasonAndNoNumbers) {
+  Verdict v = Sample();
+  v.speed = {.why = "a shape depends on values"};
+  const Json json = ToJson(v);
+  EXPECT_TRUE(json["speed"]["kernel_ms"].is_null());
+  Result<Verdict> again = FromJson(json);
+  ASSERT_TRUE(again.ok()) << again.error().ToString();
+  EXPECT_FALSE(again.value().speed.known);
+  EXPECT_EQ(SpeedText(again.value().speed), "not known: a shape depends on values");
+  v.speed = {};
+  EXPECT_TRUE(ToJson(v)["speed"].is_null());
+  Json damaged = ToJson(Sample());
+  damaged["speed"].erase("label");
+  EXPECT_FALSE(FromJson(damaged).ok());
+  // Records that were written before there was such a gate.
+  Json old = ToJson(Sample());
+  old.erase("speed");
+  old["gates"].erase("speed");
+  EXPECT_TRUE(FromJson(old).ok());
+}
+
 TEST(VerdictTest, MissingOrMistypedFieldsAreRefused) {
   const Json good = ToJson(Sample());
   for (const auto& [key, value] : good.items()) {
     if (key == "pass" || key == "time_label") continue;  // derived from the rest
+    if (key == "speed" || key == "sampled") continue;    // may be absent
     Json missing = good;
     missing.erase(key);
     EXPECT_FALSE(FromJson(missing).ok()) << key;

@@ -15,7 +15,7 @@ constexpr size_t kTargetsMax = 8;
 Result<BatchItem> ParseItem(std::string_view line, const Request& defaults) {
   static constexpr std::string_view kKeys[] = {"id",     "reference", "kernel", "target",
                                                "plan",   "sanitize",  "seed",   "timeout_s",
-                                               "policy", "nominal"};
+                                               "policy", "nominal",   "speed"};
   KUAFU_TRY(const Json json, ParseJson(line));
   KUAFU_TRY_STATUS(JsonOnlyKeys(json, kKeys));
   BatchItem item;
@@ -33,6 +33,9 @@ Result<BatchItem> ParseItem(std::string_view line, const Request& defaults) {
   }
   if (JsonFind(json, "sanitize") != nullptr) {
     KUAFU_TRY(item.request.sanitize, JsonBool(json, "sanitize"));
+  }
+  if (JsonFind(json, "speed") != nullptr) {
+    KUAFU_TRY(item.request.speed, JsonBool(json, "speed"));
   }
   if (JsonFind(json, "nominal") != nullptr) {
     KUAFU_TRY(item.request.nominal, JsonBool(json, "nominal"));

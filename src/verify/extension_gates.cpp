@@ -8,6 +8,7 @@
 #include "verify/candidate.h"
 #include "verify/gates.h"
 #include "verify/legality.h"
+#include "verify/speed_gate.h"
 
 namespace kuafu::verify {
 namespace {
@@ -139,7 +140,7 @@ Result<Verdict> VerifyExtension(const ExtensionServices& services, const Request
   if (!judgement.ok() && query.nominal_only && judgement.error().code == Code::kExhausted)
     return Reject(std::move(v), Class::kInconclusive, judgement.error().message);
   if (!judgement.ok()) return judgement.error();
-  const Judgement& chosen = judgement.value();
+  Judgement chosen = judgement.value();
   for (const std::string& missing : first.missing) v.notes.push_back(missing);
   if (judged) {
     KUAFU_TRY(const Policy* policy, PolicyNamed(request.policy));
@@ -163,6 +164,15 @@ Result<Verdict> VerifyExtension(const ExtensionServices& services, const Request
   v.notes.insert(v.notes.end(), set->notes.begin(), set->notes.end());
   if (!first.as_built.empty())
     v.notes.push_back("parameters as its constructor makes them from the seed: " + first.as_built);
+  const auto count = [&](int trial) -> Result<RunResult> {
+    plan.run.target = request.targets.front();
+    plan.run.warp_width = plan.run.target.profile->warp_width;
+    plan.run = CountingPlan(plan.run, trial);
+    KUAFU_TRY(ExtensionRun run, services.host.Run(plan, services.compilers, trials));
+    run.result.ms = run.ms;
+    return std::move(run.result);
+  };
+  KUAFU_TRY_STATUS(ApplySpeed({request, services.trials, query, *set, count}, chosen, v));
   FillResult(v, chosen, request, *set);
   return v;
 }

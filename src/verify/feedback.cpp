@@ -92,7 +92,17 @@ std::string Right(const verdict::Verdict& v, const FeedbackFacts& facts) {
     if (facts.launches >= 2) t += " Fusing kernels saves launches and trips to memory.";
     t += "\n";
   }
-  if (!v.reward.speed_known) t += "Its speed is not known here.\n";
+  if (v.speed.known && v.speed.as_written) {
+    char text[200];
+    std::snprintf(text, sizeof text,
+                  "By a model of the GPU it is %.2f times as fast as eager PyTorch, give or take a "
+                  "factor of %.2f.",
+                  v.speed.speedup, v.speed.speedup_uncertainty);
+    t += text;
+    t += " Most of its time goes to " + v.speed.binds + ", in " + v.speed.kernel + ".\n";
+  } else {
+    t += "Its speed is not known here.\n";
+  }
   return t;
 }
 

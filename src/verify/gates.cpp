@@ -196,7 +196,10 @@ void FillResult(Verdict& v, const Judgement& chosen, const Request& request,
     facts.shapes = trial.shape_text;
     facts.own_values = trial.value_class == set.trials.front().value_class;
   }
-  v.reward = RewardOf(v, {.trials_right = facts.trials_right});
+  RewardInput paid{.trials_right = facts.trials_right};
+  // At scaled sizes everything is a matter of launches.
+  if (v.speed.known && v.speed.as_written) paid.speedup = v.speed.speedup;
+  v.reward = RewardOf(v, paid);
   v.feedback = FeedbackOf(v, facts);
 }
 

@@ -15,6 +15,15 @@ constexpr size_t kRefusedMax = 1024;
 constexpr int64_t kDeadlineMs = 120'000;
 // Of trials at the sizes as the file has them.
 constexpr int64_t kNominalDeadlineMs = 400'000, kNominalMemoryBytes = int64_t{12} << 30;
+constexpr int64_t kListMs = 60'000;
+
+Result<std::string> SourceOf(const TrialQuery& query) {
+  Result<std::string> source = query.reference_text.has_value()
+                                   ? Result<std::string>(*query.reference_text)
+                                   : os::ReadFile(query.reference_path, kSourceBytesMax);
+  if (!source.ok()) return std::move(source).error().WithContext("reading the reference");
+  return source;
+}
 
 }  // namespace
 
@@ -38,11 +47,8 @@ std::optional<Result<std::shared_ptr<const frontend::TrialSet>>> TrialStore::Fin
 }
 
 Result<std::shared_ptr<const frontend::TrialSet>> TrialStore::Get(const TrialQuery& query) {
-  Result<std::string> source = query.reference_text.has_value()
-                                   ? Result<std::string>(*query.reference_text)
-                                   : os::ReadFile(query.reference_path, kSourceBytesMax);
-  if (!source.ok()) return std::move(source).error().WithContext("reading the reference");
-  const Key key{Hasher().Add(query.reference_path).Add(source.value()).Hex(),
+  KUAFU_TRY(std::string source, SourceOf(query));
+  const Key key{Hasher().Add(query.reference_path).Add(source).Hex(),
                 query.plan,
                 query.seed,
                 query.nominal_only,
@@ -53,7 +59,7 @@ Result<std::shared_ptr<const frontend::TrialSet>> TrialStore::Get(const TrialQue
   std::lock_guard making(making_);
   if (auto known = Find(key)) return *std::move(known);  // made meanwhile
   frontend::TrialRequest request;
-  request.source = std::move(source).value();
+  request.source = std::move(source);
   request.name = os::BaseName(query.reference_path);
   request.plan = query.plan;
   request.seed = query.seed;
@@ -80,6 +86,27 @@ Result<std::shared_ptr<const frontend::TrialSet>> TrialStore::Get(const TrialQue
   auto set = std::make_shared<const frontend::TrialSet>(std::move(made).value());
   entries_.emplace(key, Entry{set, clock_});
   return set;
+}
+
+Result<std::shared_ptr<const task::OperatorList>> TrialStore::ListOperators(
+    const TrialQuery& query, const std::string& sizes_json) {
+  KUAFU_TRY(std::string source, SourceOf(query));
+  const std::string key = Hasher().Add(source).Add(sizes_json).Hex();
+  std::lock_guard lock(mutex_);
+  if (const auto it = lists_.find(key); it != lists_.end()) return it->second;
+  Result<task::OperatorList> made =
+      helper_->ListOperators({.source = std::move(source),
+                              .name = os::BaseName(query.reference_path),
+                              .sizes_json = sizes_json},
+                             os::Deadline::AfterMs(kListMs));
+  if (!made.ok() && made.error().code == Code::kUnavailable) return std::move(made).error();
+  if (lists_.size() >= kEntriesMax) lists_.clear();
+  Result<std::shared_ptr<const task::OperatorList>> kept =
+      made.ok() ? Result<std::shared_ptr<const task::OperatorList>>(
+                      std::make_shared<const task::OperatorList>(std::move(made).value()))
+                : Result<std::shared_ptr<const task::OperatorList>>(std::move(made).error());
+  lists_.emplace(key, kept);
+  return kept;
 }
 
 }  // namespace kuafu::verify

@@ -30,6 +30,9 @@ class TrialStore {
  public:
   static Result<std::unique_ptr<TrialStore>> Start(const std::string& cache_dir);
   Result<std::shared_ptr<const frontend::TrialSet>> Get(const TrialQuery& query);
+  // What PyTorch would launch for the reference at `sizes_json` (of a set, or {} = as written).
+  Result<std::shared_ptr<const task::OperatorList>> ListOperators(const TrialQuery& query,
+                                                                  const std::string& sizes_json);
 
  private:
   // Source hash, so that a reference edited between two requests is read again.
@@ -48,6 +51,8 @@ class TrialStore {
   std::mutex mutex_;                          // guards everything below
   std::map<Key, Entry> entries_;
   std::map<Key, Error> refused_;
+  // By the source's hash and the sizes.
+  std::map<std::string, Result<std::shared_ptr<const task::OperatorList>>> lists_;
   int64_t clock_ = 0;
 };
 

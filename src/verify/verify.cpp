@@ -23,6 +23,7 @@
 #include "verify/policy.h"
 #include "verify/reward.h"
 #include "verify/runner.h"
+#include "verify/speed_gate.h"
 #include "verify/trial_store.h"
 
 namespace kuafu::verify {
@@ -89,9 +90,8 @@ struct Verifier::Impl {
     return result;
   }
 
-  Result<Judgement> RunAt(const Request& request, const device::Target& target, uint32_t width,
-                          const Compiled& compiled, const std::vector<Binding>& bindings,
-                          const frontend::TrialSet& set, uint64_t run_seed, Verdict& v) {
+  RunPlan PlanOf(const Request& request, const device::Target& target, uint32_t width,
+                 const frontend::TrialSet& set, uint64_t run_seed) const {
     RunPlan plan;
     plan.runner = options.runner;
     plan.file = os::BaseName(request.kernel_path);
@@ -106,6 +106,13 @@ struct Verifier::Impl {
     const bool sampled = std::any_of(set.trials.begin(), set.trials.end(),
                                      [](const frontend::Trial& t) { return t.sampled; });
     if (sampled && !request.nominal) plan.timeout_ms += kSampledMs;
+    return plan;
+  }
+
+  Result<Judgement> RunAt(const Request& request, const device::Target& target, uint32_t width,
+                          const Compiled& compiled, const std::vector<Binding>& bindings,
+                          const frontend::TrialSet& set, uint64_t run_seed, Verdict& v) {
+    const RunPlan plan = PlanOf(request, target, width, set, run_seed);
     KUAFU_TRY(const RunResult result, RunOnce(plan, compiled, bindings, set));
     v.run_ms += result.ms;
     ReportProfile(request, plan, result);
@@ -122,12 +129,13 @@ struct Verifier::Impl {
 Result<Verdict> Verifier::Impl::Run(const Request& request, Verdict v, const CompileJob& job,
                                     const Compiled& compiled, const Manifest& manifest) {
   v.seed = request.seed != 0 ? request.seed : DrawnSeed();
-  const auto made = trials->Get({.reference_path = request.reference_path,
-                                 .reference_text = request.reference_text,
-                                 .plan = request.plan,
-                                 .seed = v.seed,
-                                 .nominal_only = manifest.fixed_shapes,
-                                 .nominal_trial = request.nominal && !manifest.fixed_shapes});
+  const TrialQuery query{.reference_path = request.reference_path,
+                         .reference_text = request.reference_text,
+                         .plan = request.plan,
+                         .seed = v.seed,
+                         .nominal_only = manifest.fixed_shapes,
+                         .nominal_trial = request.nominal && !manifest.fixed_shapes};
+  const auto made = trials->Get(query);
   if (!made.ok() && manifest.fixed_shapes && made.error().code == Code::kExhausted)
     return Reject(std::move(v), Class::kInconclusive, made.error().message);
   if (!made.ok()) return made.error();
@@ -161,7 +169,14 @@ Result<Verdict> Verifier::Impl::Run(const Request& request, Verdict v, const Com
     return RunAt(request, target, width, again.ok ? again : compiled, bindings.value(), *set,
                  v.seed, v);
   };
-  KUAFU_TRY(const Judgement chosen, RunTargets(request, run_at, v));
+  KUAFU_TRY(Judgement chosen, RunTargets(request, run_at, v));
+  const auto count = [&](int trial) -> Result<RunResult> {
+    const device::Target& target = request.targets.front();
+    const RunPlan plan =
+        CountingPlan(PlanOf(request, target, target.profile->warp_width, *set, v.seed), trial);
+    return RunOnce(plan, compiled, bindings.value(), *set);
+  };
+  KUAFU_TRY_STATUS(ApplySpeed({request, *trials, query, *set, count}, chosen, v));
   FillResult(v, chosen, request, *set);
   return v;
 }

@@ -57,7 +57,8 @@ struct Request {
   // When set, launches are counted, trials run in lock-step only, and this gets the counters of the
   // first that answered on the first target (simt/counters_json.h), before Verify returns.
   std::function<void(const Json& counters)> on_profile;
-  int timeout_s = 0;  // for all trials together; 0 = 10 for the quick plan, 120 for the full one
+  bool speed = false;  // a right candidate is run once more, with counters: Verdict::speed
+  int timeout_s = 0;   // for all trials together; 0 = 10 for the quick plan, 120 for the full one
 };
 
 class Verifier {
