@@ -158,10 +158,14 @@ int main(int argc, char** argv) {
   kuafu::cli::TimeModelOptions timemodel;
   CLI::App* timemodel_verb = bench_verb->add_subcommand(
       "timemodel", "modelled times of PyTorch against those that KernelBench publishes");
-  timemodel_verb
-      ->add_option("--kernelbench", timemodel.kernelbench,
-                   "folder of a checkout, with results/timing")
-      ->required();
+  CLI::Option* timemodel_kernelbench = timemodel_verb->add_option(
+      "--kernelbench", timemodel.kernelbench, "folder of a checkout, with results/timing");
+  CLI::Option* timemodel_cuda_l1 = timemodel_verb->add_option(
+      "--cuda-l1", timemodel.cuda_l1,
+      "folder of a checkout of CUDA-L1: modelled speed-ups of its kernels against its own");
+  timemodel_cuda_l1->excludes(timemodel_kernelbench);
+  timemodel_verb->add_option("--gpu", timemodel.gpu, "of --cuda-l1: h100, a100 or rtx3090")
+      ->needs(timemodel_cuda_l1);
   timemodel_verb->add_option("-o,--output", timemodel.output,
                              "folder for operators.jsonl, times.jsonl, summary.md and scatter.svg; "
                              "default timemodel");
@@ -208,7 +212,12 @@ int main(int argc, char** argv) {
     return kuafu::cli::Demo(demo);
   }
   if (kernelbench_verb->parsed()) return kuafu::cli::BenchKernelBench(kernelbench);
-  if (timemodel_verb->parsed()) return kuafu::cli::BenchTimeModel(timemodel);
+  if (timemodel_verb->parsed()) {
+    if (!timemodel.cuda_l1.empty()) return kuafu::cli::BenchCudaL1(timemodel);
+    if (!timemodel.kernelbench.empty()) return kuafu::cli::BenchTimeModel(timemodel);
+    std::fputs("kuafu: bench timemodel: --kernelbench or --cuda-l1 is needed\n", stderr);
+    return kuafu::cli::kUsage;
+  }
   if (bench_verify_verb->parsed()) return kuafu::cli::BenchVerify(bench);
   return kuafu::cli::Doctor(doctor_json);
 }
