@@ -92,14 +92,21 @@ Result<std::shared_ptr<const task::OperatorList>> TrialStore::ListOperators(
     const TrialQuery& query, const std::string& sizes_json) {
   KUAFU_TRY(std::string source, SourceOf(query));
   const std::string key = Hasher().Add(source).Add(sizes_json).Hex();
-  std::lock_guard lock(mutex_);
-  if (const auto it = lists_.find(key); it != lists_.end()) return it->second;
+  const auto find = [&]() -> std::optional<Result<std::shared_ptr<const task::OperatorList>>> {
+    std::lock_guard lock(mutex_);
+    const auto it = lists_.find(key);
+    return it == lists_.end() ? std::nullopt : std::optional(it->second);
+  };
+  if (auto known = find()) return *std::move(known);
+  std::lock_guard making(making_);
+  if (auto known = find()) return *std::move(known);  // made meanwhile
   Result<task::OperatorList> made =
       helper_->ListOperators({.source = std::move(source),
                               .name = os::BaseName(query.reference_path),
                               .sizes_json = sizes_json},
                              os::Deadline::AfterMs(kListMs));
   if (!made.ok() && made.error().code == Code::kUnavailable) return std::move(made).error();
+  std::lock_guard lock(mutex_);
   if (lists_.size() >= kEntriesMax) lists_.clear();
   Result<std::shared_ptr<const task::OperatorList>> kept =
       made.ok() ? Result<std::shared_ptr<const task::OperatorList>>(
