@@ -42,7 +42,7 @@ struct VerifyOptions {
   int timeout_s = 0;  // 0 = the plan's own
   bool sanitize = true;
   bool nominal = false;  // one more trial, at the task's own sizes
-  bool speed = true;     // a right one is compared with PyTorch in eager mode, modelled
+  bool speed = false;    // a right one is compared with PyTorch in eager mode, modelled
   bool cache = true;
   bool json = false;
   std::string policy = "default";  // of legality, for .py

@@ -93,7 +93,7 @@ Status AddCandidates(const KernelBenchOptions& options, Plan& plan) {
     verify.kernel = candidate.path;
     verify.target = options.target;
     verify.seed = options.seed;
-    verify.nominal = options.nominal;
+    verify.nominal = verify.speed = options.nominal;
     verify::BatchItem item;
     item.id = candidate.id + (options.compat.empty() ? "" : "@" + options.compat);
     KUAFU_TRY(item.request, RequestFrom(verify));

@@ -50,7 +50,8 @@ int main(int argc, char** argv) {
                         "one more trial at the sizes of the file, where memory and time allow it; "
                         "of what costs too much some blocks are executed");
   verify_verb->add_flag("--no-speed", verify_no_speed,
-                        "do not model how long a right candidate and PyTorch would take");
+                        "do not model how long a right candidate and PyTorch would take (of a "
+                        "batch: done with --nominal only)");
   verify_verb->add_flag("--no-cache", verify_no_cache, "run the reference even if it ran before");
   verify_verb->add_option("--policy", verify.policy,
                           "what a .py candidate may do: default, strict, lenient or a JSON file");
@@ -195,7 +196,8 @@ int main(int argc, char** argv) {
       return kuafu::cli::kUsage;
     }
     verify.sanitize = !verify_no_sanitize;
-    verify.speed = !verify_no_speed;
+    // A run more for each right candidate; of many, a speed that no reward counts is not worth it.
+    verify.speed = !verify_no_speed && (verify.batch.empty() || verify.nominal);
     verify.cache = !verify_no_cache;
     return kuafu::cli::Verify(verify);
   }

@@ -46,7 +46,7 @@ Result<verify::Request> RequestFor(const verify::JobSpec& spec) {
   KUAFU_TRY(request.plan, verify::ParsePlan(spec.plan));
   if (!spec.policy.empty()) request.policy = spec.policy;
   request.sanitize = spec.sanitize;
-  request.nominal = spec.nominal;
+  request.nominal = request.speed = spec.nominal;
   request.seed = spec.seed;
   request.timeout_s = spec.timeout_s;
   return request;
