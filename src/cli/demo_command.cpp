@@ -54,6 +54,7 @@ Result<bool> Show(verify::Verifier& verifier, const Example& example, bool json)
   options.reference = ExamplePath(example.reference);
   options.kernel = ExamplePath(example.kernel);
   options.target = example.target;
+  options.speed = true;
   if (!json) std::printf("-- examples/%s: %s\n", example.kernel, example.about);
   bool accepted = true;
   if (example.hack) {
@@ -81,6 +82,7 @@ ExitStatus Demo(const DemoOptions& options) {
     VerifyOptions verify;
     verify.reference = options.reference;
     verify.kernel = options.kernel;
+    verify.speed = true;
     verify.json = options.json;
     return Verify(verify);
   }
