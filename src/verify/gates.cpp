@@ -33,7 +33,8 @@ void Set(Verdict& v, Gate gate, GateStatus status, std::string evidence) {
 Verdict Reject(Verdict v, Class cls, std::string summary) {
   v.cls = cls;
   v.summary = std::string(SplitLines(summary).empty() ? summary : SplitLines(summary).front());
-  Set(v, verdict::GateOf(cls), GateStatus::kFailed, std::move(summary));
+  Set(v, verdict::GateOf(cls),
+      cls == Class::kInconclusive ? GateStatus::kSkipped : GateStatus::kFailed, std::move(summary));
   return v;
 }
 
@@ -80,7 +81,9 @@ void FillRunGates(Verdict& v, const Judgement& j, bool sanitize, const RunPlan& 
                          std::to_string(j.trials_total) + " trials right";
   if (!j.error.where.empty())
     compared += (j.compare_failed ? "; worst: " : "; closest to its limit: ") + j.error.where;
-  Set(v, Gate::kCompare, j.runs == 0 ? GateStatus::kSkipped : status(j.compare_failed), compared);
+  const bool open = j.cls == Class::kInconclusive;
+  Set(v, Gate::kCompare, j.runs == 0 || open ? GateStatus::kSkipped : status(j.compare_failed),
+      open ? j.summary : compared);
   Set(v, Gate::kSanitize,
       j.sanitize_failed ? GateStatus::kFailed
       : sanitize        ? GateStatus::kPassed

@@ -32,7 +32,7 @@ class Judging {
       case verdict::Gate::kParse: judgement_.parse_failed = true; break;
       case verdict::Gate::kLaunch: judgement_.launch_failed = true; break;
       case verdict::Gate::kRun: judgement_.run_failed = true; break;
-      case verdict::Gate::kCompare: judgement_.compare_failed = true; break;
+      case verdict::Gate::kCompare: judgement_.compare_failed |= cls != Class::kInconclusive; break;
       case verdict::Gate::kLegality: judgement_.legality_failed = true; break;
       default: judgement_.sanitize_failed = true; break;
     }

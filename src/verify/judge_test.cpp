@@ -105,6 +105,7 @@ TEST_F(SampledJudgeTest, NothingComparedIsNoPass) {
   const Judgement j = Run({Sampled({1, 2, 3}, {0, 0, 0})});
   EXPECT_EQ(j.cls, Class::kInconclusive);
   EXPECT_EQ(j.trials_total, 0);
+  EXPECT_FALSE(j.compare_failed);
 }
 
 // Right wherever somebody looked, but most blocks write nothing at all.
