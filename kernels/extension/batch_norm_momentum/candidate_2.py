@@ -3,7 +3,7 @@ import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
-# One kernel of Hopper's size of block, channels by a grid-stride loop, running statistics as one list.
+# One kernel of Hopper's size of block, channels by a grid-stride loop, running statistics as one list, the count of batches kept in Python.
 source = """
 #include <torch/extension.h>
 __inline__ __device__ float2 add(float2 a, float2 b) { return make_float2(a.x + b.x, a.y + b.y); }
@@ -55,5 +55,6 @@ class ModelNew(nn.Module):
     def forward(self, x):
         bn, x = self.bn, x.contiguous()
         y = torch.empty_like(x)
+        bn.num_batches_tracked += 1
         ext.bn_relu_out(x, bn.weight, bn.bias, [bn.running_mean, bn.running_var], y, momentum=bn.momentum, eps=bn.eps)
         return y

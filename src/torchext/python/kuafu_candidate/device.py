@@ -69,6 +69,13 @@ def tensors_in(values, depth=3):
             yield from tensors_in(value.values(), depth - 1)
 
 
+def counts(name, args):
+    """Whether the operator adds to a whole number in place: a batch norm counts its batches. No
+    part of a result can come of it, other than a number of that kind."""
+    return name == "aten::add_" and all(
+        a.dim() == 0 and a.dtype == torch.int64 for a in tensors_in(args))
+
+
 class State:
     """What the two modes share."""
 
@@ -216,7 +223,7 @@ class Operators(TorchDispatchMode):
         state = self.state
         name = func._schema.name
         if state.recording and not state.internal and name not in state.allowed \
-                and name not in state.operators:
+                and name not in state.operators and not counts(name, args):
             state.operators[name] = state.line()
         kind = state.kinds.get(name, "o")
         if kind == "v":
