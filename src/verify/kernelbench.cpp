@@ -20,7 +20,8 @@
 namespace kuafu::verify::kernelbench {
 namespace {
 
-constexpr int kLinesVersion = 1;
+constexpr int kLinesVersion = 2;
+constexpr int64_t kAuditMemoryBytes = int64_t{10} << 30;  // only a loss takes so much
 
 // "19_ReLU.py" -> 19.
 std::optional<int> ProblemOf(std::string_view name) {
@@ -117,6 +118,7 @@ Json MakeTask(const TaskOptions& options, const BenchTask& task, const std::stri
   if (!ours.ok()) return Failed(std::move(line), ours.error());
   Describe(line, ours.value());
   request.compat_kernelbench = true;
+  request.memory_bytes = kAuditMemoryBytes;
   Result<frontend::TrialSet> theirs =
       helper.MakeTrials(request, os::Deadline::AfterMs(options.task_ms));
   line["audit"] = ToJson(AuditTask(ours.value(), theirs.ok() ? &theirs.value() : nullptr));

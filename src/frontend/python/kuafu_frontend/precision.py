@@ -4,8 +4,9 @@
   Meta      shapes only; nothing is computed and no memory is used
   Half      fp16 and bfloat16 as a device computes them: every operation in fp32, then rounded; the
             installed CPU PyTorch has no matmul or convolution for fp16
-  Run64     the truth: every float is fp64, also where the file asks for another dtype. It records
-            the trace and reduction lengths, and can add rounding noise to every operation
+  Watched   as the file has it; records the trace and reduction lengths
+  Run64     the truth: the same with every float in fp64, also where the file asks for another
+            dtype. It can add rounding noise to every operation
 """
 
 import math
@@ -183,17 +184,15 @@ class Half(TorchDispatchMode):
         return tree_map(round_back, out)
 
 
-_WIDE = {torch.float32: torch.float64, torch.float16: torch.float64, torch.bfloat16: torch.float64,
-         torch.complex64: torch.complex128}
+def refuse_random(name):
+    raise BadFile(
+        f"forward() draws random numbers ({name}), so that it has no single right answer; "
+        "set dropout to 0 or call self.eval() in __init__")
 
 
-class Run64(TorchDispatchMode):
-    def __init__(self, noise_seed=None, watch=True):
+class Watched(TorchDispatchMode):
+    def __init__(self, integral=False):
         super().__init__()
-        self.noise = None
-        if noise_seed is not None:
-            self.noise = torch.Generator().manual_seed(noise_seed)
-        self.watch = watch
         self.operations = []  # (name, inputs, results, shapes, K)
         self.values = {}  # id -> (tensor, number, K)
         self.count = 0
@@ -201,7 +200,7 @@ class Run64(TorchDispatchMode):
         self.draws = False  # forward() draws random numbers
         self.flops = 0
         self.reduction_max = 1
-        self.integral = True  # so far all operations are sums and products below 2^24
+        self.integral = integral  # so far all operations are sums and products below 2^24
 
     def argument(self, value):
         """Numbers an entry argument."""
@@ -216,74 +215,18 @@ class Run64(TorchDispatchMode):
         return known[2] if known else self.reduction_max
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        kwargs = dict(kwargs or {})
+        kwargs = kwargs or {}
         name = ops.base_name(func)
         if name in ops.DRAWN:
-            return self.drawn(func, args, kwargs)
-        if name in ops.RANDOM:
-            raise BadFile(
-                f"forward() draws random numbers ({name}), so that it has no single right answer; "
-                "set dropout to 0 or call self.eval() in __init__")
-        if kwargs.get("dtype") in _WIDE:
-            kwargs["dtype"] = _WIDE[kwargs["dtype"]]
-        widened = []
-
-        def widen(value):
-            if isinstance(value, torch.Tensor) and value.dtype in _WIDE:
-                widened.append(value)
-                return value.to(_WIDE[value.dtype])
-            return value
-        if name != "_to_copy" and not is_inplace(func):
-            args = tree_map(widen, args)
-        before = None
-        if self.noise is not None and is_inplace(func) and not is_view(func):
-            before = [a.clone() if i == 0 and isinstance(a, torch.Tensor) else a
-                      for i, a in enumerate(args)]
+            self.draws = True
+        elif name in ops.RANDOM:
+            refuse_random(name)
         out = func(*args, **kwargs)
-        outs = [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
-        if self.noise is not None and not is_view(func):
-            self.add_noise(name, func, before or args, kwargs, outs)
-        if self.watch:
-            self.record(func, name, args, kwargs, outs)
+        self.record(func, name, args, kwargs, out)
         return out
 
-    def drawn(self, func, args, kwargs):
-        """What the reference in its own precision gets from the same seed."""
-        self.draws = True
-        like = bool(args) and isinstance(args[0], torch.Tensor)
-        dtype = kwargs.get("dtype") or (args[0].dtype if like else None)
-        integers = not like and ops.base_name(func) in ("randint", "randperm")
-        # float64 is the default dtype of this run; other lengths are drawn from it.
-        if dtype == torch.float64 or (dtype is None and not integers):
-            kwargs["dtype"] = torch.float32
-        out = func(*args, **kwargs)
-        return out.double() if out.dtype in _WIDE else out
-
-    def add_noise(self, name, func, args, kwargs, outs):
-        if not outs or not (outs[0].is_floating_point() or outs[0].is_complex()):
-            return
-        try:
-            sigmas = list(zip(outs, ops.sigma(name, func, args, kwargs, outs)))
-            sigmas += ops.updated(name, args, outs)
-        except (RuntimeError, TypeError, IndexError, AttributeError, NotImplementedError):
-            sigmas = [(outs[0], ops.U32 * outs[0].abs())]  # arguments of another form
-        for tensor, sigma in sigmas:
-            if sigma is None or tensor.numel() == 0:
-                continue
-            draw = self.draw(tensor.shape)
-            if tensor.is_complex():
-                draw = torch.complex(draw, self.draw(tensor.shape))
-            sigma = sigma.nan_to_num(0.0, 0.0, 0.0) if isinstance(sigma, torch.Tensor) else sigma
-            # Subnormal results round to a fixed step, however small they are.
-            tensor.add_((sigma + SUBNORMAL_STEP) * draw)
-
-    def draw(self, shape):
-        """From -1.5 to -0.5 and from 0.5 to 1.5: never small by chance, and two draws are never
-        equal, so that what depends on the difference of two values is disturbed as well."""
-        uniform = torch.rand(shape, generator=self.noise, dtype=torch.float64).mul_(2).sub_(1)
-        return uniform + uniform.sign() * 0.5
-
-    def record(self, func, name, args, kwargs, outs):
+    def record(self, func, name, args, kwargs, out):
+        outs = [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
         if len(self.operations) >= OPS_MAX:
             raise BadFile(f"forward() runs more than {OPS_MAX} operations", "exhausted")
         inputs, k_in = [], 1
@@ -335,3 +278,82 @@ class Run64(TorchDispatchMode):
                     bound = max(bound, k * max(sizes, default=0) ** 2)
                 if not bound < INTEGRAL_MAX or not bool((tensor == tensor.round()).all()):
                     self.integral = False
+
+
+_WIDE = {torch.float32: torch.float64, torch.float16: torch.float64, torch.bfloat16: torch.float64,
+         torch.complex64: torch.complex128}
+
+
+class Run64(Watched):
+    def __init__(self, noise_seed=None, watch=True):
+        super().__init__(integral=True)
+        self.noise = None
+        if noise_seed is not None:
+            self.noise = torch.Generator().manual_seed(noise_seed)
+        self.watch = watch
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = dict(kwargs or {})
+        name = ops.base_name(func)
+        if name in ops.DRAWN:
+            return self.drawn(func, args, kwargs)
+        if name in ops.RANDOM:
+            refuse_random(name)
+        if kwargs.get("dtype") in _WIDE:
+            kwargs["dtype"] = _WIDE[kwargs["dtype"]]
+        widened = []
+
+        def widen(value):
+            if isinstance(value, torch.Tensor) and value.dtype in _WIDE:
+                widened.append(value)
+                return value.to(_WIDE[value.dtype])
+            return value
+        if name != "_to_copy" and not is_inplace(func):
+            args = tree_map(widen, args)
+        before = None
+        if self.noise is not None and is_inplace(func) and not is_view(func):
+            before = [a.clone() if i == 0 and isinstance(a, torch.Tensor) else a
+                      for i, a in enumerate(args)]
+        out = func(*args, **kwargs)
+        if self.noise is not None and not is_view(func):
+            outs = [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
+            self.add_noise(name, func, before or args, kwargs, outs)
+        if self.watch:
+            self.record(func, name, args, kwargs, out)
+        return out
+
+    def drawn(self, func, args, kwargs):
+        """What the reference in its own precision gets from the same seed."""
+        self.draws = True
+        like = bool(args) and isinstance(args[0], torch.Tensor)
+        dtype = kwargs.get("dtype") or (args[0].dtype if like else None)
+        integers = not like and ops.base_name(func) in ("randint", "randperm")
+        # float64 is the default dtype of this run; other lengths are drawn from it.
+        if dtype == torch.float64 or (dtype is None and not integers):
+            kwargs["dtype"] = torch.float32
+        out = func(*args, **kwargs)
+        return out.double() if out.dtype in _WIDE else out
+
+    def add_noise(self, name, func, args, kwargs, outs):
+        if not outs or not (outs[0].is_floating_point() or outs[0].is_complex()):
+            return
+        try:
+            sigmas = list(zip(outs, ops.sigma(name, func, args, kwargs, outs)))
+            sigmas += ops.updated(name, args, outs)
+        except (RuntimeError, TypeError, IndexError, AttributeError, NotImplementedError):
+            sigmas = [(outs[0], ops.U32 * outs[0].abs())]  # arguments of another form
+        for tensor, sigma in sigmas:
+            if sigma is None or tensor.numel() == 0:
+                continue
+            draw = self.draw(tensor.shape)
+            if tensor.is_complex():
+                draw = torch.complex(draw, self.draw(tensor.shape))
+            sigma = sigma.nan_to_num(0.0, 0.0, 0.0) if isinstance(sigma, torch.Tensor) else sigma
+            # Subnormal results round to a fixed step, however small they are.
+            tensor.add_((sigma + SUBNORMAL_STEP) * draw)
+
+    def draw(self, shape):
+        """From -1.5 to -0.5 and from 0.5 to 1.5: never small by chance, and two draws are never
+        equal, so that what depends on the difference of two values is disturbed as well."""
+        uniform = torch.rand(shape, generator=self.noise, dtype=torch.float64).mul_(2).sub_(1)
+        return uniform + uniform.sign() * 0.5

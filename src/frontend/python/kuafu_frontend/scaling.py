@@ -26,6 +26,7 @@ FLOOR, FLOOR_OUTER, FLOOR_SPATIAL, FLOOR_FACTOR = 4, 2, 8, 0.2
 DEEP_OPS, FLOOR_SPATIAL_DEEP = 24, 16
 # Deep networks may cost more: so many times the budget for every this many operations.
 BUDGET_OPS, BUDGET_TIMES_MAX = 12, 8
+AUDIT_ROWS = 4
 FIXED = ("kernel", "stride", "pad", "dilation", "eps")  # never scaled, by name
 NORM_MIN = 8
 INFINITE = float("inf")
@@ -34,7 +35,8 @@ INFINITE = float("inf")
 class Cost:
     """flops: None = forward() cannot be run on shapes; infinite = too long to find out."""
 
-    def __init__(self, inputs, parameters, flops, ops, size, lengths=0.0, norm_min=INFINITE):
+    def __init__(self, inputs, parameters, flops, ops, size, lengths=0.0, norm_min=INFINITE,
+                 results=None):
         self.inputs = inputs
         self.parameters = parameters
         self.flops = flops
@@ -42,6 +44,7 @@ class Cost:
         self.bytes = size
         self.lengths = lengths
         self.norm_min = norm_min
+        self.results = results  # how many numbers forward() returns
 
     def parameter_bytes(self):
         return sum(4 * math.prod(shape) for shape in self.parameters or [])
@@ -136,7 +139,8 @@ class Sizes:
         except Exception:  # the file may raise anything
             return Cost(shapes, parameters, INFINITE if mode.too_long else None, mode.ops, size)
         return Cost(shapes, parameters, mode.flops, mode.ops, size + _bytes(results),
-                    mode.lengths, mode.norm_min)
+                    mode.lengths, mode.norm_min,
+                    sum(r.numel() for r in results if isinstance(r, torch.Tensor)))
 
     def explore(self, found):
         """Fills in what the slots change."""
@@ -166,6 +170,7 @@ class Sizes:
                 position = len(old) - axis
                 slot.position = min(slot.position or position, position)
                 slot.outermost = slot.outermost or (axis == 0 and len(old) >= 2)
+                slot.inner = slot.inner or axis > 0
                 slot.spatial = slot.spatial or (axis >= 2 and position <= 2)
         if base.parameters is not None and changed.parameters is not None:
             slot.of_parameter = base.parameters != changed.parameters
@@ -195,11 +200,14 @@ class Shrinking:
     """Makes sizes smaller step by step. `history` has all steps, so that a caller whose numbers
     become useless at the last one can go back."""
 
-    def __init__(self, sizes, bytes_max, flops_max, keep_reductions=False):
+    def __init__(self, sizes, bytes_max, flops_max, parameter_bytes_max=None):
+        """With parameter_bytes_max, a limit of their own, sizes are for an audit: long sums stay
+        long, as far as that is possible."""
         self.sizes = sizes
         self.bytes_max = bytes_max
         self.flops_max = flops_max
-        self.keep_reductions = keep_reductions  # long sums stay long, as far as that is possible
+        self.parameter_bytes_max = parameter_bytes_max
+        self.keep_reductions = parameter_bytes_max is not None
         self.values = sizes.nominal()
         self.cost = sizes.measure(self.values)
         self.history = [(self.values, self.cost)]
@@ -210,9 +218,33 @@ class Shrinking:
         if self.cost is None:
             return 0.0, 0.0
         flops = (self.cost.flops or 0) / (self.flops_max * budget_times(self.cost.ops))
-        return self.cost.bytes / self.bytes_max, flops
+        return self.bytes_over(self.cost), flops
+
+    def bytes_over(self, cost):
+        if self.parameter_bytes_max is None:
+            return cost.bytes / self.bytes_max
+        parameters = cost.parameter_bytes()
+        return max((cost.bytes - parameters) / self.bytes_max,
+                   parameters / self.parameter_bytes_max)
+
+    def few_rows(self):
+        """Of an audit: rows that nothing is summed over say little, and the others, as of batch
+        statistics, less than the length of the rows."""
+        for slot in self.sizes.slots:
+            rows = slot.outermost and not slot.inner and not slot.of_parameter
+            if not rows or not isinstance(slot.nominal, int):
+                continue
+            if slot.nominal > AUDIT_ROWS:
+                self.accept({**self.values, slot.name: AUDIT_ROWS}, gaining=False)
+            self.keep_reductions = False
+            while max(self.over()) > 1 and self.values[slot.name] >= 2 * AUDIT_ROWS:
+                if not self.accept({**self.values, slot.name: halve(self.values[slot.name])}):
+                    break
+            self.keep_reductions = True
 
     def run(self):
+        if self.keep_reductions:
+            self.few_rows()
         for _ in range(STEPS_MAX):
             over = self.over()
             if max(over) <= 1 or self.sizes.measures > MEASURES_MAX:
@@ -238,8 +270,9 @@ class Shrinking:
             return 1 if FAR_BEYOND < self.over()[1] < INFINITE else FLOOR_OUTER
         return FLOOR
 
-    def accept(self, trial):
-        """Takes the sizes if the file runs with them and they are cheaper."""
+    def accept(self, trial, gaining=True):
+        """Takes the sizes if the file runs with them and, unless not `gaining`, they are cheaper
+        where they cost too much."""
         if trial == self.values:
             return False
         cost = self.sizes.measure(trial)
@@ -253,13 +286,14 @@ class Shrinking:
         if cost.norm_min < min(NORM_MIN, self.history[0][1].norm_min):
             return False
         over_bytes, over_flops = self.over()
-        gains = over_bytes > 1 and cost.bytes <= GAIN * self.cost.bytes
+        gains = over_bytes > 1 and self.bytes_over(cost) <= GAIN * over_bytes
         if over_flops > 1 and cost.flops is not None:
             gains = gains or cost.flops <= GAIN * self.cost.flops
             if cost.flops == INFINITE:  # both too long to measure
                 gains = gains or cost.bytes <= GAIN * self.cost.bytes
         # The other of the two costs must not grow out of hand.
-        if not gains or (over_flops > 1 and (cost.flops or 0) > 2 * (self.cost.flops or 0)):
+        grows = over_flops > 1 and (cost.flops or 0) > 2 * (self.cost.flops or 0)
+        if gaining and (not gains or grows):
             return False
         self.values, self.cost = trial, cost
         self.history.append((trial, cost))
@@ -351,11 +385,11 @@ class Shrinking:
                 yield {**self.values, **{s.name: times * self.values[s.name] for s in outer}}
 
 
-def shrink(sizes, bytes_max, flops_max, keep_reductions=False):
+def shrink(sizes, *budget):
     """A finished Shrinking. Numbers other than sizes at module level are touched only where those
     leave the cost far beyond the budget."""
-    done = Shrinking(sizes, bytes_max, flops_max, keep_reductions).run()
+    done = Shrinking(sizes, *budget).run()
     if max(done.over()) > 2 and sizes.add_more():
-        done = Shrinking(sizes, bytes_max, flops_max, keep_reductions).run()
+        done = Shrinking(sizes, *budget).run()
     sizes.settle(done.values)
     return done

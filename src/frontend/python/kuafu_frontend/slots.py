@@ -27,6 +27,7 @@ class Slot:
         self.kind = kind
         self.position = None  # smallest distance from the end over all inputs; 1 = last
         self.outermost = False  # the first dimension of some input, of two or more
+        self.inner = False  # some later dimension
         self.spatial = False  # one of the last two dimensions of an input of four or more
         self.of_input = False
         self.of_parameter = False

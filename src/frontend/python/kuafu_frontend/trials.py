@@ -29,8 +29,11 @@ HARD_BYTES = 768 << 20
 # Of a trial at the sizes as the file has them: inputs, parameters and results, of which the helper
 # holds up to a dozen copies; and what one run of the reference costs, of which there are four.
 NOMINAL_BYTES, NOMINAL_FLOPS = 512 << 20, 200_000_000_000
-# Of an audit: what a benchmark's own sizes make degenerate, its sums must be long to show.
-AUDIT_BYTES, AUDIT_FLOPS = 24 << 20, 1_000_000_000
+# Of an audit: what a benchmark's own sizes make degenerate, its sums must be long to show. The sums
+# of a linear layer are as long as its matrix is wide, so parameters have a limit of their own.
+# A loss is the mean of everything: it comes near a constant as the square root of that.
+AUDIT_BYTES, AUDIT_FLOPS, AUDIT_PARAMETER_BYTES = 24 << 20, 1_500_000_000, 320 << 20
+AUDIT_BYTES_OF_LOSS, AUDIT_OPS_OF_LOSS = 1040 << 20, 4
 # Larger modules have the same parameters at all shapes, where these have equal sizes.
 MODEL_BYTES_SHARED = 4 << 20
 SEEDS_PER_TRIAL = 3
@@ -136,18 +139,16 @@ class Variant:
 
         def run(model, values_in):
             try:
-                once = truth.Pass(self.maker.source, model, truth.copies(values_in), mode,
-                                  seed)
+                once = truth.Pass(self.maker.source, model, values_in, mode, seed)
             except BadFile:
                 return None
             return [t for _, t in once.results]
-        others, _ = self.inputs(class_name, derive(seed, "other"))
-        first = run(state.model, others)
+        first = run(state.model, self.inputs(class_name, derive(seed, "other"))[0])
         if not state.parameters:
             return first, None
         if integral not in self.others:
             self.others[integral] = self.build(derive(self.model_seed, "other"), integral)
-        return first, run(self.others[integral], inputs)
+        return first, run(self.others[integral], truth.copies(inputs))
 
     def inputs(self, class_name, seed):
         """(inputs, whether the class changes any)."""
@@ -196,6 +197,7 @@ class Maker:
         self.compat = bool(request.get("compat_kernelbench"))
         self.at_nominal = bool(request.get("nominal_trial")) and not request["nominal_only"]
         self.alternatives = bool(request.get("alternatives"))
+        self.audit = self.compat and self.alternatives
         self.as_built = self.compat or bool(request.get("as_built"))
         self.half = re.search(r"\bhalf\b|float16|bfloat16", request["source"]) is not None
         self.notes = []
@@ -269,12 +271,16 @@ class Maker:
 
     def choose_nominal(self, quick):
         budget = (QUICK_BYTES, QUICK_FLOPS) if quick else (FULL_BYTES, FULL_FLOPS)
-        audit = self.compat and self.alternatives
         if self.request["nominal_only"]:
             budget = (HARD_BYTES, 1 << 62)
-        elif audit:
-            budget = (AUDIT_BYTES, AUDIT_FLOPS)
-        self.shrinking = scaling.shrink(self.sizes, *budget, keep_reductions=audit)
+        elif self.audit:
+            base = self.sizes.base
+            size = AUDIT_BYTES
+            if base is not None and base.results == 1:  # all intermediate results may be alive
+                size = max(size, AUDIT_BYTES_OF_LOSS * AUDIT_OPS_OF_LOSS // max(
+                    base.ops, AUDIT_OPS_OF_LOSS))
+            budget = (size, AUDIT_FLOPS, AUDIT_PARAMETER_BYTES)
+        self.shrinking = scaling.shrink(self.sizes, *budget)
         cost = self.shrinking.cost
         if self.request["nominal_only"] and cost is not None:
             reason = self.refuse_nominal(self.shrinking.history[0][1])  # before any step
@@ -284,9 +290,10 @@ class Maker:
                               "exhausted")
             # Small ones are executed whole anyway.
             self.sampled = (cost.bytes > QUICK_BYTES or (cost.flops or 0) > QUICK_FLOPS)
-        if cost is not None and cost.bytes > HARD_BYTES:
+        limit = max(budget[0], HARD_BYTES)
+        if cost is not None and cost.bytes > limit:
             raise BadFile(f"the inputs, parameters and results need {cost.bytes >> 20} MiB, limit "
-                          f"{HARD_BYTES >> 20}, and no size of the file can be made smaller; "
+                          f"{limit >> 20}, and no size of the file can be made smaller; "
                           "assign sizes at module level", "exhausted")
         self.set_nominal(self.shrinking.values)
 
@@ -453,7 +460,8 @@ class Maker:
             options = {
                 "special": class_name == "special", "small": class_name == "denormal",
                 "zero_one": zero_one, "half": self.half,
-                "plain": self.compat, "integral": integral, "noise_runs": self.noise_runs,
+                "plain": self.compat, "watch": not self.audit,
+                "integral": integral, "noise_runs": self.noise_runs,
                 "coherent": view == "expanded" or class_name == "constant",
                 "scalars": len(variant.scalars),
                 "buffers_at": len(inputs) + len(state.parameters),
@@ -483,9 +491,13 @@ class Maker:
     def store(self, variant, class_name, made, label=None):
         result, inputs, state, seed = made
         self.inputs_mutated = self.inputs_mutated or result.inputs_mutated
-        arguments = [self.pack(v) for v in inputs]
-        arguments += [self.pack(t) for _, t in state.parameters + state.buffers]
-        arguments += [self.pack(v) for _, v in variant.scalars]
+        arguments = inputs + [t for _, t in state.parameters + state.buffers]
+        arguments += [v for _, v in variant.scalars]
+        if self.audit:  # no kernel gets them; an input may be tried as an answer
+            answers = {o["y64"].shape for o in result.outputs}
+            arguments = [v if isinstance(v, torch.Tensor) and v.shape in answers else None
+                         for v in arguments]
+        arguments = [self.pack(v) for v in arguments]
         outputs = []
         others = ([], [])
         if self.alternatives and not result.inputs_mutated:

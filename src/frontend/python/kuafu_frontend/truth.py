@@ -16,7 +16,7 @@ import torch
 
 from . import loader, ops
 from .errors import BadFile
-from .precision import Half, Run64
+from .precision import Half, Run64, Watched
 
 # The deviation is estimated, and where it is by chance too small a correct kernel fails: one value
 # in thirty lies beyond five of those from two runs, one in a thousand beyond those from eight.
@@ -27,6 +27,7 @@ NOISE_ROOM = {8: 5, 4: 6, 2: 8}
 ROW_SHORT = 8  # rows so short are judged together with the others
 ERROR_MAX = {torch.float64: 1e-6, torch.float32: 1e-3, torch.float16: 0.05, torch.bfloat16: 0.1}
 NOISE_MAX = 1e-2
+# Nor does the candidate report them (kuafu_candidate/trials.py).
 IGNORED_BUFFERS = ("num_batches_tracked",)
 
 
@@ -84,6 +85,8 @@ def _buffers_of(model):
 def same(a, b):
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
+    if torch.equal(a, b):  # without memory of its own
+        return True
     equal = a == b
     if a.is_floating_point():
         equal = equal | ((a != a) & (b != b))
@@ -116,9 +119,13 @@ class Pass:
                 with mode:
                     return model(*inputs)
         value = source.guarded(loader.Stage.FORWARD, "running forward()", run)
-        self.results = [(n, t.detach()) for n, t in loader.outputs_of(value)]
-        self.results = [(n, t.clone()) for n, t in self.results] if mode is None else self.results
         after = _buffers_of(model)
+        # What is put back below, or changed by the next pass, must not change the results.
+        shared = {t.storage().data_ptr() for t in after}
+        self.results = [(n, t.detach()) for n, t in loader.outputs_of(value)]
+        self.results = [
+            (n, t.clone() if mode is None or t.storage().data_ptr() in shared else t)
+            for n, t in self.results]
         self.buffers = [b.clone() for b in after]
         self.inputs = inputs
         with torch.no_grad():
@@ -131,12 +138,13 @@ class Pass:
 class Truth:
     """outputs: [(name, dtype, y64, e32, terms_rms, K, argument index or -1)]."""
 
-    def __init__(self):
+    def __init__(self, run, inputs, inputs_after):
         self.outputs = []
-        self.run = None
+        self.run = run
         self.exact = False
         self.integral = False  # computed with parameters that are integers
-        self.inputs_mutated = False
+        self.inputs_mutated = any(isinstance(a, torch.Tensor) and not same(a, b)
+                                  for a, b in zip(inputs, inputs_after))
         self.worst = 0.0
 
 
@@ -144,10 +152,15 @@ def compute(source, state, inputs, seed, options):
     """options: special (non-finite values are wanted), small (so are underflows), zero_one, half,
     coherent (equal terms), scalars (how many), buffers_at (index of the first buffer in the
     argument list), plain (the results in their own precision are the truth and every trial is
-    admitted), integral (so are the parameters), noise_runs."""
-    narrow = copies(inputs)
+    admitted; with watch, and a trace), integral (so are the parameters), noise_runs."""
     half = options["half"] or state.half or any(
         isinstance(v, torch.Tensor) and v.dtype in loader.HALVES for v in inputs)
+    narrow = copies(inputs)
+    if options["plain"] and not half:  # the first pass itself is the truth
+        run = Watched()
+        number_arguments(run, narrow, state.model, options)
+        once = Pass(source, state.model, narrow, run if options["watch"] else None, seed)
+        return _as_they_are(run, inputs, narrow, _pair(once, once, state, options["buffers_at"]))
     first = Pass(source, state.model, narrow, Half() if half else None, seed)
     wide_model = state.make_wide()
     previous = torch.get_default_dtype()
@@ -155,34 +168,22 @@ def compute(source, state, inputs, seed, options):
     try:
         wide = copies(inputs, torch.float64)
         run = Run64()
-        for value in wide:
-            run.argument(value)
-        for _, value in wide_model.named_parameters():
-            run.argument(value)
-        for value in _buffers_of(wide_model):
-            run.argument(value)
-        for _ in range(options["scalars"]):
-            run.argument(None)
+        number_arguments(run, wide, wide_model, options)
         exact = Pass(source, wide_model, wide, run, seed)
-        truth = Truth()
-        truth.run = run
-        truth.integral = options["integral"]
-        truth.inputs_mutated = any(
-            isinstance(a, torch.Tensor) and not same(a, b) for a, b in zip(inputs, narrow))
         pairs = _pair(first, exact, state, options["buffers_at"])
+        if options["plain"]:
+            return _as_they_are(run, inputs, narrow, pairs)
+        truth = Truth(run, inputs, narrow)
+        truth.integral = options["integral"]
         noisy = []
-        if not options["plain"]:
-            for name, narrow_y, y64, argument, _ in pairs:
-                _admit(options, name, narrow_y, y64)
-        for i in range(0 if options["plain"] else options["noise_runs"]):
+        for name, narrow_y, y64, argument, _ in pairs:
+            _admit(options, name, narrow_y, y64)
+        for i in range(options["noise_runs"]):
             mode = Run64(noise_seed=seed + 1 + i, watch=False)
             once = Pass(source, wide_model, copies(inputs, torch.float64), mode, seed)
             noisy.append(_pair(first, once, state, options["buffers_at"]))
     finally:
         torch.set_default_dtype(previous)
-    if options["plain"]:
-        truth.outputs = [_as_it_is(p, run.reduction_of(p[4])) for p in pairs if p[3] < 0]
-        return truth
     for index, (name, narrow_y, y64, argument, tensor) in enumerate(pairs):
         others = [p[index][2] for p in noisy]
         _judge(truth, options, (name, narrow_y, y64, argument),
@@ -190,6 +191,24 @@ def compute(source, state, inputs, seed, options):
     truth.exact = options["zero_one"] and run.integral and all(
         _integral(v) for v in list(inputs) + [t for _, t in state.parameters + state.buffers]) and (
         all(_representable(o) for o in truth.outputs))
+    return truth
+
+
+def number_arguments(run, inputs, model, options):
+    for value in inputs:
+        run.argument(value)
+    for _, value in model.named_parameters():
+        run.argument(value)
+    for value in _buffers_of(model):
+        run.argument(value)
+    for _ in range(options["scalars"]):
+        run.argument(None)
+
+
+def _as_they_are(run, inputs, narrow, pairs):
+    """The truth where the results in their own precision are that."""
+    truth = Truth(run, inputs, narrow)
+    truth.outputs = [_as_it_is(p, run.reduction_of(p[4])) for p in pairs if p[3] < 0]
     return truth
 
 

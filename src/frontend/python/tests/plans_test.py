@@ -377,5 +377,58 @@ class InitJson(unittest.TestCase):
                 init_json.encode([value], {})
 
 
+class Audits(unittest.TestCase):
+    """The sets that a benchmark's own protocol is audited with."""
+
+    @staticmethod
+    def audit(source):
+        return make(source, compat_kernelbench=True, alternatives=True)[0]
+
+    def test_a_sum_keeps_its_length_where_rows_can_go(self):
+        document = self.audit(text(
+            "torch.relu(self.linear(x))", "[torch.rand(batch, features)]",
+            "batch = 1024\nfeatures = 4096\n", "self.linear = nn.Linear(features, 512)"))
+        self.assertEqual(document["sizes"], {"batch": 4})
+
+    def test_a_sum_keeps_its_length_under_batch_statistics_too(self):
+        document = self.audit(text(
+            "self.norm(self.linear(x))", "[torch.rand(batch, features)]",
+            "batch = 1024\nfeatures = 4096\n",
+            "self.linear = nn.Linear(features, 8192); self.norm = nn.BatchNorm1d(8192)"))
+        self.assertEqual(list(document["sizes"]), ["batch"])
+        self.assertGreaterEqual(document["sizes"]["batch"], 8)
+
+    def test_a_dimension_that_is_summed_over_is_no_row_though_first_of_one_input(self):
+        document = self.audit(text("x @ rest[0]", "[torch.rand(m, k), torch.rand(k, n)]",
+                                   "m = 512\nk = 65536\nn = 512\n"))
+        self.assertNotIn("k", document["sizes"])
+
+    def test_a_loss_is_computed_from_far_more_than_other_results(self):
+        def inputs(result):
+            document = self.audit(text(f"{result}(x * rest[0])",
+                                       "[torch.rand(rows, 1024), torch.rand(1024)]",
+                                       "rows = 16384\n"))
+            return document["sizes"].get("rows", 16384)
+        self.assertEqual(inputs("torch.mean"), 16384)
+        self.assertEqual(inputs("torch.relu"), 4)
+
+    def test_only_arguments_that_may_be_answers_are_kept(self):
+        document = self.audit(text("x * self.w", "[torch.rand(8, 16)]", "",
+                                   "self.w = nn.Parameter(torch.rand(16))"))
+        kinds = [sorted(a) == ["n"] for a in document["trials"][0]["arguments"]]
+        self.assertEqual(kinds, [False, True])
+
+
+class Results(unittest.TestCase):
+    def test_a_result_that_is_a_buffer_is_that_of_its_own_run(self):
+        source = text("self.count.add_(1)", "[torch.rand(2, 3)]", "",
+                      'self.register_buffer("count", torch.zeros(2, 3))')
+        for kernelbench in (False, True):
+            document, arenas = make(source, compat_kernelbench=kernelbench)
+            output = document["trials"][0]["outputs"][0]
+            data = b"".join(part for at, part in arenas[1].parts if at == output["at"])
+            self.assertEqual(numpy.frombuffer(data, numpy.float64)[:6].tolist(), [1.0] * 6)
+
+
 if __name__ == "__main__":
     unittest.main()
