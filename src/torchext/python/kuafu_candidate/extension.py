@@ -139,6 +139,8 @@ class Loader:
              extra_include_paths=None, build_directory=None, verbose=False, with_cuda=None,
              is_python_module=True, is_standalone=False, keep_intermediates=True, **ignored):
         units = []
+        if not _list(sources):
+            raise AssertionError("load(): there are no sources")
         for path in _list(sources):
             path = os.path.normpath(str(path))
             text = files.written.get(path)

@@ -78,8 +78,22 @@ def set_profile(profile):
     _properties.__dict__.update(profile)
 
 
+def _install_constructor():
+    """torch.Tensor(2, 3) makes its tensor by an operator and then wants to give it its Python
+    object, which a tensor that has come through a mode already has. torch.FloatTensor, the same
+    thing by another way, hands out that object."""
+    real = torch._C._TensorBase.__new__
+
+    def new(cls, *args, **kwargs):
+        if cls is torch.Tensor and torch.get_default_dtype() == torch.float32:
+            return torch.FloatTensor(*args, **kwargs)
+        return real(cls, *args, **kwargs)
+    torch.Tensor.__new__ = new
+
+
 def install():
     """Once in a process."""
+    _install_constructor()
     torch.device = device.device
     cuda = torch.cuda
     answers = {
