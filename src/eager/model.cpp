@@ -99,34 +99,41 @@ std::string_view BoundName(Bound bound) {
   return "";
 }
 
-Estimate Model(const task::OperatorList& list, const Machine& machine, const Constants& constants) {
+Estimate Walk(const task::OperatorList& list, const std::vector<Step>& steps,
+              const Machine& machine, const Constants& constants, const Protocol& protocol) {
   Estimate estimate;
   const device::Profile& gpu = machine.gpu;
   Cache cache(gpu.l2_mib * 1048576.0 * constants[Constant::l2_share]);
   const double kernel_us = constants[Constant::kernel_us];
-  const double begin = kFlushBytes / (gpu.dram_gb_per_s * 1e3 * constants[machine.bandwidth]);
-  double host = 0, device = begin;
+  const double begin =
+      protocol.flush_bytes / (gpu.dram_gb_per_s * 1e3 * constants[machine.bandwidth]);
+  double host = protocol.start_us, device = begin;
   std::array<double, task::kOperatorKinds> by_kind{};
-  for (size_t i = 0; i < list.operators.size(); ++i) {
-    const Operator& op = list.operators[i];
-    host += constants[machine.call_us] + static_cast<double>(op.views) * constants[machine.view_us];
-    const KernelTime time = TimeKernel(op, cache.Take(op), machine, constants);
+  double other = 0;  // sum of times and standard deviations
+  for (const Step& step : steps) {
+    host += step.host_us;
+    const Operator* op = step.op < 0 ? nullptr : &list.operators[static_cast<size_t>(step.op)];
+    const KernelTime time = op == nullptr ? KernelTime{.us = step.us, .memory_us = step.us}
+                                          : TimeKernel(*op, cache.Take(*op), machine, constants);
     const double idle = std::max(host - device, 0.0);
     const double busy = std::max(time.us, kernel_us);
-    OperatorTime one{.index = static_cast<int64_t>(i), .us = idle + busy};
+    OperatorTime one{.index = step.op, .us = idle + busy};
     one.bound = idle > busy                        ? Bound::kHost
                 : time.us < kernel_us              ? Bound::kLatency
                 : time.compute_us > time.memory_us ? Bound::kCompute
                                                    : Bound::kMemory;
     device += one.us;
     estimate.host_ms += idle * 1e-3;
-    by_kind[static_cast<size_t>(op.kind)] += one.us;
+    if (op != nullptr)
+      by_kind[static_cast<size_t>(op->kind)] += one.us;
+    else
+      other += one.us * step.sigma;
     estimate.operators.push_back(one);
   }
   const double total = std::max(device - begin, kernel_us);
   estimate.ms = total * 1e-3;
   // Kernels of one kind are wrong together, kinds independently of each other.
-  double variance = 0;
+  double variance = other / total * other / total;
   for (int kind = 0; kind < task::kOperatorKinds; ++kind) {
     const double share = by_kind[static_cast<size_t>(kind)] / total;
     const double sigma = share * KindSigma(static_cast<OperatorKind>(kind));
@@ -139,6 +146,16 @@ Estimate Model(const task::OperatorList& list, const Machine& machine, const Con
   if (!machine.guesses.empty()) variance += kSigmaGuessed * kSigmaGuessed;
   estimate.uncertainty = std::exp(std::sqrt(variance));
   return estimate;
+}
+
+Estimate Model(const task::OperatorList& list, const Machine& machine, const Constants& constants) {
+  std::vector<Step> steps;
+  for (size_t i = 0; i < list.operators.size(); ++i) {
+    const auto views = static_cast<double>(list.operators[i].views);
+    steps.push_back({.op = static_cast<int64_t>(i),
+                     .host_us = constants[machine.call_us] + views * constants[machine.view_us]});
+  }
+  return Walk(list, steps, machine, constants, {.flush_bytes = kFlushBytes});
 }
 
 }  // namespace kuafu::eager

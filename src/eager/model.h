@@ -96,6 +96,24 @@ struct Estimate {
   double dominant_share = 0;
 };
 
+// One thing that the GPU does in turn.
+struct Step {
+  int64_t op = -1;     // in the list; -1: something else, that takes `us`
+  double us = 0;       // alone, without a launch
+  double sigma = 0;    // one standard deviation of its logarithm
+  double host_us = 0;  // of the host, before the GPU can start it
+};
+// How a benchmark measures.
+struct Protocol {
+  // Overwritten before the clock starts, so that the host runs ahead meanwhile; 0: the GPU waits
+  // for the host from the first step on.
+  double flush_bytes = 0;
+  double start_us = 0;  // of the host, between the start of the clock and the first step
+};
+// Steps one after the other. `list` need not be in their order, and may have an operation twice.
+Estimate Walk(const task::OperatorList& list, const std::vector<Step>& steps,
+              const Machine& machine, const Constants& constants, const Protocol& protocol);
+
 // Label "modelled".
 Estimate Model(const task::OperatorList& list, const Machine& machine, const Constants& constants);
 

@@ -60,6 +60,10 @@ void Session::NoteHostRead(const void* from, size_t bytes) {
 void Session::NoteCopied(const void* to, const void* from, size_t bytes) {
   const uint32_t id = memory_.IdOf(reinterpret_cast<uint64_t>(to));
   const uint32_t source = memory_.IdOf(reinterpret_cast<uint64_t>(from));
+  if (id != 0 || source != 0) {
+    const simt::Allocation* a = memory_.Get(id != 0 ? id : source);
+    AddWork({.kind = Work::Kind::kCopy, .launch = 0, .bytes = bytes > 0 ? bytes : a->bytes});
+  }
   if (sampling_.on) {
     const simt::Allocation* a = memory_.Get(source);
     const bool known = a == nullptr || a->Known(0, a->bytes);
@@ -80,6 +84,11 @@ void Session::NoteCopied(const void* to, const void* from, size_t bytes) {
 void Session::NoteFilled(const void* to, size_t bytes) {
   if (sampling_.on && bytes > 0) memory_.SetKnown(to, bytes, true);
   const uint32_t id = memory_.IdOf(reinterpret_cast<uint64_t>(to));
+  if (id != 0) {
+    AddWork({.kind = Work::Kind::kFill,
+             .launch = 0,
+             .bytes = bytes > 0 ? bytes : memory_.Get(id)->bytes});
+  }
   if (data_flow != nullptr && id != 0) data_flow->Filled(id);
 }
 

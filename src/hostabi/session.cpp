@@ -126,7 +126,12 @@ Session::Session(const SessionOptions& options)
       memory_(options.memory_bytes),
       streams_(std::make_unique<Streams>(*this)),
       tensors_(std::make_unique<TensorState>()) {
-  if (options.count) counting_ = std::make_unique<simt::Counting>(ModelOf(*options.profile));
+  if (options.counts_only) {
+    options_.count = true;
+    options_.sanitize = false;
+    if (!memory_.UsePattern().ok()) stop_error_ = kMemoryAllocation;
+  }
+  if (options_.count) counting_ = std::make_unique<simt::Counting>(ModelOf(*options.profile));
 }
 Session::~Session() = default;
 
@@ -299,6 +304,7 @@ int Session::Launch(const void* stub, simt::Dim3 grid, simt::Dim3 block, void** 
             OptionsFor(it->second, block, shared_bytes)};
   call.options.cooperative = cooperative;
   if (counting_ != nullptr) PrepareCounting(it->second, call.options, block, shared_bytes);
+  if (options_.counts_only) return LaunchForCounts(call);
   const int error = Account(RunOrdered(call, streams_->Issue(*queue)));
   if (data_flow != nullptr) ReportTouched();
   const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;

@@ -37,6 +37,17 @@ struct SessionOptions {
   uint64_t max_dispatches = 200'000'000;
   bool echo_printf = false;  // device printf goes to standard output at once
   bool count = false;        // launches are counted, for a profile
+  // Only counters are wanted, and no result is looked at: memory holds a pattern, of large launches
+  // a few blocks run, and one like an earlier launch does not run again. Implies `count`.
+  bool counts_only = false;
+};
+
+// What the device was asked to do in a session with counts_only, in its order.
+struct Work {
+  enum class Kind : uint8_t { kLaunch, kCopy, kFill };
+  Kind kind = Kind::kLaunch;
+  size_t launch = 0;   // index in counting()->launches() of this or of an equal launch
+  uint64_t bytes = 0;  // of copies and fills
 };
 
 struct Counters {
@@ -157,6 +168,9 @@ class Session {
   bool stopped() const { return stop_error_ != 0; }
   // The error that every later call gives, 0 while the device works.
   int stop_error() const { return stop_error_; }
+  const std::vector<Work>& work() const { return work_; }
+  // With counts_only large amounts of data are not moved: nobody looks at them.
+  bool SkipsData(uint64_t bytes) const { return options_.counts_only && bytes > (1u << 20); }
   Counters counters;
   std::string printf_output;  // bounded
   int last_error = 0;
@@ -184,6 +198,9 @@ class Session {
   std::map<const void*, Kernel> kernels_;
   std::map<const void*, Symbol> symbols_;
   std::unique_ptr<simt::Counting> counting_;
+  std::vector<Work> work_;
+  std::map<std::string, size_t> counted_;         // configuration and numbers -> launch
+  std::map<std::string, size_t> counted_shapes_;  // configuration -> times that it ran
   std::vector<Finding> findings_;
   int stop_error_ = 0;
   CallSampling sampling_;
@@ -202,6 +219,8 @@ class Session {
     simt::LaunchOptions options;
   };
   void CheckRedZone(uint32_t id);
+  int LaunchForCounts(const Call& call);
+  void AddWork(Work work);
   void PrepareCounting(Kernel& kernel, simt::LaunchOptions& launch, simt::Dim3 block,
                        size_t shared_bytes);
   simt::LaunchOptions OptionsFor(const Kernel& kernel, simt::Dim3 block, size_t shared_bytes) const;

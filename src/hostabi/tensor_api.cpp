@@ -160,6 +160,10 @@ KUAFU_EXPORT int32_t kuafu_tensor_fill(KuafuTensor* tensor, double value) {
   const auto size = static_cast<size_t>(abi::ElementSize(t->layout.dtype));
   abi::Store(t->layout.dtype, pattern, {true, value, 0});
   auto* base = static_cast<uint8_t*>(t->storage->base);
+  if (Current().SkipsData(static_cast<uint64_t>(t->count) * size)) {
+    Current().NoteFilled(base);
+    return 0;
+  }
   auto& memory = Current().memory();
   const bool whole = abi::IsRowMajor(*t);
   abi::ForEach(t->layout, t->count, [&](int64_t, int64_t element) {
@@ -186,6 +190,10 @@ KUAFU_EXPORT int32_t kuafu_tensor_copy(KuafuTensor* to, const KuafuTensor* from)
   }
   if (const int32_t refused = AnswerStatus(abi::CheckWritable(*target)); refused != 0)
     return refused;
+  if (Current().SkipsData(target->storage->bytes)) {
+    Current().NoteCopied(target->storage->base, source->storage->base);
+    return 0;
+  }
   // A copy in between, because the two may overlap.
   auto snapshot = abi::TakeSnapshot(Current(), *source);
   if (!snapshot.ok()) return AnswerStatus(std::move(snapshot).error());

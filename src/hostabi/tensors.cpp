@@ -176,6 +176,12 @@ Result<KuafuTensor*> NewTensor(Session& session, TensorLayout layout, StorageOpt
 }
 
 Result<KuafuTensor*> Converted(Session& session, const KuafuTensor& t, int32_t dtype, Where place) {
+  if (session.SkipsData(t.storage->bytes) && place == Where::kDevice) {
+    KUAFU_TRY(KuafuTensor * copy,
+              NewTensor(session, {dtype, t.layout.sizes, RowMajor(t.layout.sizes), 0}, {}));
+    session.NoteCopied(copy->storage->base, t.storage->base);
+    return copy;
+  }
   KUAFU_TRY(const Snapshot snapshot, TakeSnapshot(session, t));
   KUAFU_TRY(
       KuafuTensor * copy,

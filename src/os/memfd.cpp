@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <utility>
@@ -89,5 +90,35 @@ Result<Mapping> MapFd(int fd, int64_t bytes, Access access) {
   mapping.bytes_ = bytes;
   return mapping;
 }
+
+Result<void*> MapZeros(int64_t bytes) {
+  void* start = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) return ErrnoError("mapping " + FormatBytes(bytes), errno);
+  return start;
+}
+
+Result<void*> MapRepeated(int fd, int64_t pattern_bytes, int64_t bytes) {
+  KUAFU_TRY(void* const start, MapZeros(bytes));
+  for (int64_t at = 0; at < bytes; at += pattern_bytes) {
+    void* const piece = mmap(
+        static_cast<uint8_t*>(start) + at, static_cast<size_t>(std::min(pattern_bytes, bytes - at)),
+        PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd, 0);
+    if (piece != MAP_FAILED) continue;
+    const int error = errno;
+    Unmap(start, bytes);
+    return ErrnoError("mapping " + FormatBytes(bytes) + " of a pattern", error);
+  }
+  return start;
+}
+
+Status MapZerosAt(void* start, int64_t bytes) {
+  if (mmap(start, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+    return ErrnoError("mapping zeros over " + FormatBytes(bytes), errno);
+  return OkStatus();
+}
+
+void Unmap(void* start, int64_t bytes) { munmap(start, static_cast<size_t>(bytes)); }
 
 }  // namespace kuafu::os

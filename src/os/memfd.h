@@ -51,4 +51,14 @@ class Mapping {
 // Maps the first `bytes` bytes, which must exist. Zero bytes give an empty mapping.
 Result<Mapping> MapFd(int fd, int64_t bytes, Access access);
 
+// Private memory of so many bytes, a multiple of the page size, that costs nothing until it is
+// touched: zeros, or the first `pattern_bytes` bytes of `fd` (a multiple of the page size) over and
+// over. To be given back with Unmap.
+Result<void*> MapZeros(int64_t bytes);
+Result<void*> MapRepeated(int fd, int64_t pattern_bytes, int64_t bytes);
+// Zeros in place of pages that one of the above has mapped.
+Status MapZerosAt(void* start, int64_t bytes);
+void Unmap(void* start, int64_t bytes);
+inline constexpr int64_t kPageBytes = 4096;
+
 }  // namespace kuafu::os

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/rng.h"
+#include "os/memfd.h"
 #include "simt/simt.h"
 
 namespace kuafu::simt {
@@ -12,6 +14,8 @@ namespace {
 
 constexpr size_t kQuarantineBytes = 256u << 20;
 constexpr size_t kMaxTable = 1u << 20;
+constexpr int64_t kPatternBytes = int64_t{16} << 20;
+constexpr uint64_t kPatternSeed = 1;
 
 size_t RoundUp(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
@@ -40,6 +44,13 @@ void SetBits(std::vector<uint64_t>& bits, size_t offset, size_t count, bool valu
   }
 }
 
+void FreeStorage(const Allocation& a) {
+  if (a.lazy && a.storage != nullptr)
+    os::Unmap(a.storage, static_cast<int64_t>(a.storage_bytes));
+  else
+    std::free(a.storage);
+}
+
 }  // namespace
 
 bool Allocation::Valid(size_t offset, size_t count) const {
@@ -64,8 +75,53 @@ Memory::Memory(size_t limit_bytes) : limit_(limit_bytes) { table_.push_back(null
 
 Memory::~Memory() {
   for (auto& entry : table_) {
-    if (entry != nullptr) std::free(entry->storage);
+    if (entry != nullptr) FreeStorage(*entry);
   }
+}
+
+Status Memory::UsePattern() {
+  KUAFU_TRY(pattern_, os::CreateMemfd("pattern", kPatternBytes));
+  KUAFU_TRY(os::Mapping map, os::MapFd(pattern_.get(), kPatternBytes, os::Access::kReadWrite));
+  SplitMix64 rng(kPatternSeed);
+  for (size_t at = 0; at < map.bytes().size(); at += sizeof(float)) {
+    const auto value = static_cast<float>(2 * rng.Uniform() - 1);
+    std::memcpy(map.bytes().data() + at, &value, sizeof value);
+  }
+  return OkStatus();
+}
+
+Status Memory::Zero(uint32_t id) {
+  Allocation* a = Get(id);
+  if (a == nullptr || !a->lazy || a->bytes == 0) return OkStatus();
+  // The last page has the red zone.
+  const size_t whole = a->bytes / os::kPageBytes * os::kPageBytes;
+  auto* start = reinterpret_cast<uint8_t*>(a->base);
+  if (whole > 0) KUAFU_TRY_STATUS(os::MapZerosAt(start, static_cast<int64_t>(whole)));
+  std::memset(start + whole, 0, a->bytes - whole);
+  return OkStatus();
+}
+
+Result<void*> Memory::AllocateLazy(size_t bytes, std::string name, bool initialized) {
+  const size_t zone = os::kPageBytes;
+  const size_t total = RoundUp(zone + bytes + kRedZone, os::kPageBytes);
+  const auto mapped = static_cast<int64_t>(total);
+  KUAFU_TRY(void* const storage, initialized
+                                     ? os::MapZeros(mapped)
+                                     : os::MapRepeated(pattern_.get(), kPatternBytes, mapped));
+  auto* start = static_cast<uint8_t*>(storage);
+  std::memset(start, kRedZoneByte, zone);
+  std::memset(start + zone + bytes, kRedZoneByte, total - zone - bytes);
+  auto entry = std::make_unique<Allocation>();
+  entry->base = reinterpret_cast<uint64_t>(start + zone);
+  entry->bytes = bytes;
+  entry->name = std::move(name);
+  entry->owned = entry->lazy = true;
+  entry->storage = storage;
+  entry->storage_bytes = total;
+  used_ += bytes;
+  by_start_[reinterpret_cast<uint64_t>(start)] = static_cast<uint32_t>(table_.size());
+  table_.push_back(std::move(entry));
+  return static_cast<void*>(start + zone);
 }
 
 Result<void*> Memory::Allocate(size_t bytes, size_t align, std::string name, bool initialized) {
@@ -86,6 +142,7 @@ Result<void*> Memory::Allocate(size_t bytes, size_t align, std::string name, boo
                                        std::to_string(kMaxTable) +
                                        " allocations were made; allocate once and reuse"};
   }
+  if (pattern_.valid()) return AllocateLazy(bytes, std::move(name), initialized);
   size_t zone = std::max(kRedZone, align), unit = std::max<size_t>(align, 256);
   size_t total = RoundUp(zone + bytes + kRedZone, unit);
   void* storage = std::aligned_alloc(unit, total);
@@ -150,7 +207,7 @@ Status Memory::Free(void* pointer) {
   entry.live = false;
   if (!entry.owned) return OkStatus();
   used_ -= entry.bytes;
-  std::memset(pointer, kPoisonByte, entry.bytes);
+  if (!entry.lazy) std::memset(pointer, kPoisonByte, entry.bytes);
   quarantined_ += entry.storage_bytes;
   quarantine_.push_back(id);
   size_t drop = 0;
@@ -163,7 +220,7 @@ Status Memory::Free(void* pointer) {
 void Memory::Release(Allocation& allocation) {
   quarantined_ -= allocation.storage_bytes;
   by_start_.erase(reinterpret_cast<uint64_t>(allocation.storage));
-  std::free(allocation.storage);
+  FreeStorage(allocation);
   allocation.storage = nullptr;
   allocation.valid = {};
   allocation.unknown = {};

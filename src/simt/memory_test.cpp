@@ -2,6 +2,7 @@
 // The allocation table: lookup, validity, quarantine, limits.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "simt/simt.h"
@@ -85,6 +86,45 @@ TEST(Memory, ImportedMemoryIsInitialisedAndMayNotOverlap) {
   ASSERT_TRUE(m.Import(v.data(), 64, "v").ok());
   EXPECT_EQ(m.BytesNeverWritten(v.data(), 64), 0u);
   EXPECT_FALSE(m.Import(v.data() + 4, 8, "w").ok());
+}
+
+TEST(Memory, APatternCostsNothingUntilTouchedAndIsFinite) {
+  Memory m(size_t{1} << 40);
+  ASSERT_TRUE(m.UsePattern().ok());
+  const size_t bytes = size_t{64} << 30;  // more than this machine has
+  auto* a = static_cast<float*>(m.Allocate(bytes, 256, "a", false).value());
+  float least = 1, most = -1;
+  for (size_t i = 0; i < 100; ++i) {
+    const float value = a[i * (bytes / 400)];
+    least = std::min(least, value);
+    most = std::max(most, value);
+  }
+  EXPECT_GE(least, -1.0f);
+  EXPECT_LE(most, 1.0f);
+  EXPECT_LT(least, -0.5f);
+  EXPECT_GT(most, 0.5f);
+  EXPECT_EQ(m.BytesNeverWritten(a, bytes), 0u);
+  const uint32_t id = m.IdOf(U(a) + bytes - 1);
+  EXPECT_EQ(id, m.IdOf(U(a)));
+  EXPECT_TRUE(m.RedZonesIntact(id));
+  ASSERT_TRUE(m.Free(a).ok());
+}
+
+TEST(Memory, ZerosStandInForThePatternUpToTheRedZone) {
+  Memory m(1 << 30);
+  ASSERT_TRUE(m.UsePattern().ok());
+  auto* zero = static_cast<uint8_t*>(m.Allocate(10000, 256, "zero", true).value());
+  auto* other = static_cast<uint8_t*>(m.Allocate(10000, 256, "other", false).value());
+  const auto all_zero = [](const uint8_t* p) {
+    return std::all_of(p, p + 10000, [](uint8_t b) { return b == 0; });
+  };
+  EXPECT_TRUE(all_zero(zero));
+  EXPECT_FALSE(all_zero(other));
+  ASSERT_TRUE(m.Zero(m.IdOf(U(other))).ok());
+  EXPECT_TRUE(all_zero(other));
+  EXPECT_TRUE(m.RedZonesIntact(m.IdOf(U(other))));
+  other[10000] = 0;
+  EXPECT_FALSE(m.RedZonesIntact(m.IdOf(U(other))));
 }
 
 }  // namespace

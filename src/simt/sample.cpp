@@ -63,6 +63,15 @@ std::string Line(const DModule& module, const isa::Inst& inst) {
   return line == 0 ? "" : ", line " + std::to_string(line);
 }
 
+bool HasGridSync(const DModule& module, uint32_t kernel) {
+  const auto& reachable = module.functions[kernel].reachable;
+  return std::any_of(reachable.begin(), reachable.end(), [&](uint32_t index) {
+    const auto& code = module.module.functions[index].code;
+    return std::any_of(code.begin(), code.end(),
+                       [](const isa::Inst& inst) { return inst.op == Op::kGridSync; });
+  });
+}
+
 }  // namespace
 
 void WriteLog::Add(std::vector<WriteRange>& list, uint32_t id, uint64_t offset, uint32_t bytes) {
@@ -107,6 +116,8 @@ std::string WhyWhole(const DModule& module, uint32_t kernel) {
 
 Sampler::Sampler(LaunchState& state, uint64_t blocks)
     : state_(state), blocks_(blocks), why_whole_(WhyWhole(*state.module, state.kernel)) {
+  counts_only_ = state.options->sampling.counts_only;
+  if (counts_only_ && !HasGridSync(*state.module, state.kernel)) why_whole_.clear();
   if (state.options->cooperative && why_whole_.empty()) why_whole_ = "the launch is cooperative";
   Choose();
   if (!why_whole_.empty() || blocks_ <= 2 + kPilotRuns * kRun) phase_ = Phase::kWhole;
@@ -139,7 +150,8 @@ void Sampler::Decide() {
     if (phase_ == Phase::kWhole) next_ = 0;
   }
   if (phase_ == Phase::kSample) {
-    const bool enough = started_ >= 2 + kRunsMin * kRun && lanes >= whole / 2;
+    const uint64_t runs = counts_only_ ? kPilotRuns : kRunsMin;
+    const bool enough = started_ >= 2 + runs * kRun && lanes >= whole / 2;
     if (enough || next_ >= chosen_.size()) phase_ = Phase::kEnd;
   }
   if (phase_ == Phase::kWhole) {
@@ -150,6 +162,10 @@ void Sampler::Decide() {
 }
 
 bool Sampler::More() {
+  // Three blocks that cost so much tell enough.
+  if (counts_only_ && phase_ != Phase::kWhole && started_ >= 3 && started_ == ended_ &&
+      state_.result.lane_instructions > state_.options->sampling.lanes_whole)
+    phase_ = Phase::kEnd;
   if (phase_ == Phase::kPilot && next_ < std::min<uint64_t>(2 + kPilotRuns * kRun, chosen_.size()))
     return true;
   if (phase_ == Phase::kWhole && !why_whole_.empty()) return next_ < blocks_;
@@ -174,6 +190,10 @@ uint64_t Sampler::Take() {
 void Sampler::Ended(uint64_t block, bool given_up, WriteLog& log) {
   ++ended_;
   ++(given_up ? given_up_ : complete_);
+  if (counts_only_) {
+    log.Clear();
+    return;
+  }
   logs_.push_back({block, given_up, std::move(log.plain()), std::move(log.atomic())});
   log.Clear();
 }
@@ -248,6 +268,7 @@ void Sampler::Finish() {
   done.why_whole = why_whole_;
   done.whole = complete_ == blocks_;
   done.too_costly = !done.whole && TooCostly();
+  if (counts_only_) return;
   Memory& memory = *state_.memory;
   const auto each = [&](const std::vector<WriteRange>& ranges, bool known) {
     for (const WriteRange& r : ranges) memory.Get(r.id)->SetKnown(r.offset, r.bytes, known);

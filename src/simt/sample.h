@@ -88,6 +88,7 @@ class Sampler {
   LaunchState& state_;
   const uint64_t blocks_;
   std::string why_whole_;
+  bool counts_only_ = false;
   Phase phase_ = Phase::kPilot;
   std::vector<uint64_t> chosen_;  // first, last, then runs of neighbours
   std::unordered_set<uint64_t> in_chosen_;

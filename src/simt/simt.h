@@ -23,6 +23,7 @@
 
 #include "base/result.h"
 #include "isa/isa.h"
+#include "os/fd.h"
 
 namespace kuafu::simt {
 
@@ -42,6 +43,7 @@ struct Allocation {
   // What kernels did with any of its bytes since somebody set this to 0.
   static constexpr uint8_t kRead = 1, kWritten = 2;
   uint8_t touched = 0;
+  bool lazy = false;  // storage is mapped memory of Memory::UsePattern
   void* storage = nullptr;
   size_t storage_bytes = 0;
   bool Valid(size_t offset, size_t count) const;
@@ -64,6 +66,12 @@ class Memory {
   // Red zones on both sides. Uninitialised memory is filled with kPoisonByte and its validity
   // tracked; initialised memory is zero.
   Result<void*> Allocate(size_t bytes, size_t align, std::string name, bool initialized);
+  // From now on what is allocated costs nothing until it is touched: initialised memory is zero,
+  // other memory holds finite fp32 numbers from -1 to 1 that repeat, and none of it counts as
+  // never written. For launches of which only the counters matter.
+  Status UsePattern();
+  // Zeros in place of the pattern, for data that are no numbers of that kind.
+  Status Zero(uint32_t id);
   // Adds host memory the caller keeps alive; counted as initialised, no red zones.
   Status Import(void* pointer, size_t bytes, std::string name);
   // Keeps the table entry and, up to a bound, the memory (quarantine).
@@ -90,6 +98,8 @@ class Memory {
 
  private:
   void Release(Allocation& allocation);
+  Result<void*> AllocateLazy(size_t bytes, std::string name, bool initialized);
+  os::UniqueFd pattern_;  // valid: memory is lazy
   size_t limit_, used_ = 0, quarantined_ = 0;
   uint64_t refused_ = 0;
   std::vector<std::unique_ptr<Allocation>> table_;  // entry 0 unused
@@ -142,6 +152,9 @@ struct Sampling {
   uint64_t lanes_whole = 0;
   // Beyond it a launch is given up, and all it may have written is unknown.
   uint64_t lanes_max = 0;
+  // Nobody looks at results: what is left out of a launch is unknown to nobody, and kernels that
+  // could tell what other blocks did are sampled, too, unless they wait for the whole grid.
+  bool counts_only = false;
 };
 
 // What became of a launch with Sampling::on.
