@@ -101,6 +101,7 @@ struct TimeModelOptions {
   std::string cuda_l1;      // instead: checkout with optimized_cuda_code
   std::string gpu;          // of cuda_l1: one set only, by its profile; empty = all
   std::string output;       // folder of results; empty = timemodel
+  bool all = false;         // of cuda_l1: also files without kernels
   int jobs = 2;
   bool fit = false;  // fit the constants instead, without a look at the other tasks
 };

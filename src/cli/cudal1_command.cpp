@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kuafu bench timemodel --cuda-l1=DIR`: modelled speed-ups of published kernels against measured
-// ones. verdicts.jsonl keeps what was judged, so that the same command goes on where it stopped.
+// ones. work.jsonl keeps what each file has a GPU do, so that the same command goes on where it
+// stopped; times are modelled anew from it.
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <mutex>
 
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/verify_command.h"
 #include "device/profile.h"
 #include "os/file.h"
+#include "os/thread_pool.h"
 #include "trace/trace.h"
 #include "verify/batch.h"
 #include "verify/cudal1.h"
+#include "verify/work.h"
 
 namespace kuafu::cli {
 namespace {
 
 namespace cudal1 = verify::cudal1;
 
-constexpr int kTimeoutSeconds = 300;
+constexpr int kTimeoutSeconds = 120;
+constexpr int64_t kWorkBytesMax = int64_t{2} << 30;
 // Files of a checkout whose GPU has a profile.
 constexpr struct {
   const char *file, *profile;
@@ -34,43 +39,77 @@ Result<std::vector<cudal1::Entry>> ReadAll(const TimeModelOptions& options) {
               os::ReadFile(os::JoinPath(folder, set.file), cudal1::kBytesMax));
     auto entries = cudal1::Parse(text, set.profile);
     if (!entries.ok()) return std::move(entries).error().WithContext(set.file);
-    all.insert(all.end(), entries.value().begin(), entries.value().end());
+    for (cudal1::Entry& entry : entries.value()) {
+      if (entry.kernels || options.all) all.push_back(std::move(entry));
+    }
   }
   if (all.empty())
     return Error{Code::kNotFound, "looking for kernels of '" + options.gpu + "': none"};
   return all;
 }
 
-verify::BatchItem ItemOf(const cudal1::Entry& entry) {
-  verify::BatchItem item{.id = entry.id, .request = {}};
-  item.request.reference_path = "ref.py";
-  item.request.kernel_path = "candidate.py";
-  item.request.reference_text = entry.reference;
-  item.request.kernel_text = entry.candidate;
-  item.request.targets = {{.text = "sim:" + entry.gpu, .profile = device::FindProfile(entry.gpu)}};
-  item.request.sanitize = false;
-  item.request.policy = KUAFU_SOURCE_DIR "/src/verify/policy/times.json";
-  item.request.nominal = item.request.speed = true;
-  item.request.timeout_s = kTimeoutSeconds;
-  item.request.seed = 1;
-  return item;
+Json LineOf(verify::WorkLister& lister, const cudal1::Entry& entry) {
+  auto work = lister.List(
+      {.reference = entry.reference,
+       .candidate = entry.candidate,
+       .target = {.text = "sim:" + entry.gpu, .profile = device::FindProfile(entry.gpu)},
+       .timeout_s = kTimeoutSeconds});
+  Json line = {{"id", entry.id}};
+  if (work.ok())
+    line["work"] = std::move(work).value();
+  else
+    line["error"] = work.error().message;
+  return line;
+}
+
+Status ListMissing(const TimeModelOptions& options, const std::vector<cudal1::Entry>& entries,
+                   const std::string& path) {
+  std::map<std::string, bool> finished;
+  if (os::FileExists(path)) {
+    KUAFU_TRY(const std::string earlier, os::ReadFile(path, kWorkBytesMax));
+    // A line that was cut short must not swallow the next one.
+    if (!earlier.empty() && earlier.back() != '\n') KUAFU_TRY_STATUS(os::AppendFile(path, "\n"));
+    for (const std::string_view text : SplitLines(earlier)) {
+      const Result<Json> line = ParseJson(text, kWorkBytesMax);
+      if (!line.ok()) continue;  // cut short
+      if (const auto id = JsonString(line.value(), "id"); id.ok()) finished[id.value()] = true;
+    }
+  }
+  std::vector<const cudal1::Entry*> missing;
+  for (const cudal1::Entry& entry : entries) {
+    if (!finished.contains(entry.id)) missing.push_back(&entry);
+  }
+  if (missing.empty()) return OkStatus();
+  KUAFU_TRY(const auto lister, StartWorkLister(options.jobs));
+  trace::Progress progress("kernels", std::ssize(missing));
+  std::mutex mutex;  // guards what follows
+  int64_t done = 0;
+  Status written;
+  {
+    os::ThreadPool pool({.threads = options.jobs, .queue_max = 1024});
+    for (const cudal1::Entry* entry : missing) {
+      pool.Submit([&, entry] {
+        const Json line = LineOf(*lister, *entry);
+        std::lock_guard lock(mutex);
+        if (written.ok()) written = os::AppendFile(path, DumpJson(line) + "\n");
+        progress.Update(++done);
+      });
+    }
+  }
+  progress.Finish();
+  return written;
 }
 
 cudal1::Judged JudgedOf(const cudal1::Entry& entry, const Json& line) {
-  cudal1::Judged judged{.entry = entry, .speed = {}, .cls = "error"};
-  if (const Json* document = JsonFind(line, "verdict")) {
-    const auto v = verdict::FromJson(*document);
-    if (!v.ok()) return judged;
-    judged.cls = std::string(verdict::ClassName(v.value().cls));
-    judged.speed = v.value().speed;
-    if (!v.value().pass()) judged.speed.why = v.value().summary;
-    return judged;
-  }
-  const Json* error = JsonFind(line, "error");
-  const Result<std::string> message =
-      error == nullptr ? Result<std::string>(Error{Code::kNotFound, "not judged"})
-                       : JsonString(*error, "message");
-  judged.speed.why = message.ok() ? message.value() : message.error().message;
+  cudal1::Judged judged{.entry = entry, .time = {}, .build_error = ""};
+  judged.time.why = "not listed";
+  if (const auto error = JsonString(line, "error"); error.ok()) judged.time.why = error.value();
+  const Json* work = JsonFind(line, "work");
+  if (work == nullptr) return judged;
+  judged.time = verify::TimeOf(*work, *device::FindProfile(entry.gpu), verify::HostConstants());
+  const Json* errors = JsonFind(*work, "compile_errors");
+  if (errors != nullptr && errors->is_array() && !errors->empty() && (*errors)[0].is_string())
+    judged.build_error = (*errors)[0].get<std::string>();
   return judged;
 }
 
@@ -78,42 +117,23 @@ Status RunAll(TimeModelOptions options) {
   if (options.output.empty()) options.output = "timemodel-cuda-l1";
   KUAFU_TRY(const std::vector<cudal1::Entry> entries, ReadAll(options));
   KUAFU_TRY_STATUS(os::MakeDirs(options.output));
-  const std::string path = os::JoinPath(options.output, "verdicts.jsonl");
-  std::string earlier;
-  if (os::FileExists(path)) {
-    KUAFU_TRY(earlier, os::ReadFile(path, verify::kBatchBytesMax));
-  }
-  const auto finished = verify::FinishedIds(earlier);
-  std::vector<verify::BatchItem> items;
-  for (const cudal1::Entry& entry : entries) {
-    if (!finished.contains(entry.id)) items.push_back(ItemOf(entry));
-  }
-  if (!items.empty()) {
-    KUAFU_TRY(const auto verifier, StartVerifier({.compile_workers = options.jobs}));
-    trace::Progress progress("kernels", std::ssize(items));
-    int64_t done = 0;
-    Status written;
-    verify::RunBatch(
-        *verifier, items, options.jobs,
-        [&](const Json& line) {
-          if (written.ok()) written = os::AppendFile(path, DumpJson(line) + "\n");
-          progress.Update(++done);
-        },
-        [&] { return !written.ok(); });
-    progress.Finish();
-    KUAFU_TRY_STATUS(written);
-    KUAFU_TRY(earlier, os::ReadFile(path, verify::kBatchBytesMax));
-  }
-  std::map<std::string, Json> lines;
-  for (const std::string_view text : SplitLines(earlier)) {
-    Result<Json> line = ParseJson(text, verify::kBatchBytesMax);
-    if (!line.ok()) continue;  // cut short
-    if (const Result<std::string> id = JsonString(line.value(), "id"); id.ok())
-      lines[id.value()] = std::move(line).value();
-  }
+  const std::string path = os::JoinPath(options.output, "work.jsonl");
+  KUAFU_TRY_STATUS(ListMissing(options, entries, path));
+  KUAFU_TRY(const std::string earlier, os::ReadFile(path, kWorkBytesMax));
+  std::map<std::string, const cudal1::Entry*> by_id;
+  for (const cudal1::Entry& entry : entries) by_id[entry.id] = &entry;
   std::vector<cudal1::Judged> judged;
-  for (const cudal1::Entry& entry : entries) judged.push_back(JudgedOf(entry, lines[entry.id]));
-  const std::string report = cudal1::Report(judged);
+  for (const std::string_view text : SplitLines(earlier)) {
+    const Result<Json> line = ParseJson(text, kWorkBytesMax);
+    if (!line.ok()) continue;
+    const auto id = JsonString(line.value(), "id");
+    if (!id.ok()) continue;
+    const auto entry = by_id.find(id.value());
+    if (entry == by_id.end()) continue;
+    judged.push_back(JudgedOf(*entry->second, line.value()));
+    by_id.erase(entry);
+  }
+  const std::string report = cudal1::Report(judged, verify::HostConstants());
   KUAFU_TRY_STATUS(os::WriteFileAtomic(os::JoinPath(options.output, "summary.md"), report));
   std::fputs(report.c_str(), stdout);
   return OkStatus();

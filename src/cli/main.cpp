@@ -167,6 +167,8 @@ int main(int argc, char** argv) {
   timemodel_cuda_l1->excludes(timemodel_kernelbench);
   timemodel_verb->add_option("--gpu", timemodel.gpu, "of --cuda-l1: h100, a100 or rtx3090")
       ->needs(timemodel_cuda_l1);
+  timemodel_verb->add_flag("--all", timemodel.all, "of --cuda-l1: also files without kernels")
+      ->needs(timemodel_cuda_l1);
   timemodel_verb->add_option("-o,--output", timemodel.output,
                              "folder for operators.jsonl, times.jsonl, summary.md and scatter.svg; "
                              "default timemodel");

@@ -122,6 +122,14 @@ Result<std::unique_ptr<verify::Verifier>> StartVerifier(const VerifierOptions& w
   return verify::Verifier::Start(options);
 }
 
+Result<std::unique_ptr<verify::WorkLister>> StartWorkLister(int compile_workers) {
+  verify::WorkLister::Options options;
+  KUAFU_TRY(options.compiler, SiblingProgram("kuafu-compiler"));
+  KUAFU_TRY(options.torch_library, SiblingProgram("libkuafu_torch.so"));
+  options.compile_workers = compile_workers;
+  return verify::WorkLister::Start(options);
+}
+
 Result<verify::Request> RequestFrom(const VerifyOptions& options) {
   verify::Request request;
   request.reference_path = options.reference;

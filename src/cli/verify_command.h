@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 #include "verify/verify.h"
+#include "verify/work.h"
 
 namespace kuafu::cli {
 
@@ -20,6 +21,8 @@ struct VerifierOptions {
 };
 // The verifier over the programs beside this one.
 Result<std::unique_ptr<verify::Verifier>> StartVerifier(const VerifierOptions& wanted);
+
+Result<std::unique_ptr<verify::WorkLister>> StartWorkLister(int compile_workers);
 
 Result<verify::Request> RequestFrom(const VerifyOptions& options);
 

@@ -20,6 +20,7 @@
 #include "hostabi/session.h"
 #include "os/channel.h"
 #include "os/sandbox.h"
+#include "simt/counters_json.h"
 #include "torchext/allocator.h"
 #include "torchext/extension.h"
 #include "torchext/origins.h"
@@ -40,6 +41,7 @@ struct Host {
   hostabi::Answers answers;
   std::vector<std::unique_ptr<KuafuModule>> extensions;
   std::vector<os::UniqueFd> received;
+  size_t work_told = 0;
   // Kept open: dlopen knows a library by its path, and the number of a closed descriptor comes
   // back.
   std::vector<os::UniqueFd> libraries;
@@ -86,6 +88,8 @@ Status StartSession(const Json& json) {
   KUAFU_TRY(options.sanitize, JsonBool(json, "sanitize"));
   if (const Json* count = JsonFind(json, "count"))
     options.count = count->is_boolean() && count->get<bool>();
+  if (const Json* only = JsonFind(json, "counts_only"))
+    options.counts_only = only->is_boolean() && only->get<bool>();
   KUAFU_TRY(const int64_t memory_bytes, JsonInt(json, "memory_bytes"));
   KUAFU_TRY(const int64_t dispatches, JsonInt(json, "max_dispatches"));
   options.memory_bytes = static_cast<size_t>(memory_bytes);
@@ -93,7 +97,7 @@ Status StartSession(const Json& json) {
   Host& host = TheHost();
   host.session.emplace(options);
   host.origins.emplace(*host.session);
-  host.session->data_flow = &*host.origins;
+  if (!options.counts_only) host.session->data_flow = &*host.origins;
   hostabi::SetCurrent(&*host.session);
   UseDevice(&*host.session);
   return OkStatus();
@@ -197,6 +201,27 @@ Status SendAnswer(const Json& json) {
   const int fds[] = {answer.outputs.get()};
   return Send(answer.json,
               answer.outputs.valid() ? std::span<const int>(fds) : std::span<const int>());
+}
+
+Json NewWork() {
+  Host& host = TheHost();
+  const auto& all = host.session->work();
+  Json list = Json::array();
+  for (; host.work_told < all.size(); ++host.work_told) {
+    const hostabi::Work& work = all[host.work_told];
+    switch (work.kind) {
+      case hostabi::Work::Kind::kLaunch: list.push_back({"launch", work.launch}); break;
+      case hostabi::Work::Kind::kCopy: list.push_back({"copy", work.bytes}); break;
+      case hostabi::Work::Kind::kFill: list.push_back({"fill", work.bytes}); break;
+    }
+  }
+  Json findings = Json::array();
+  for (const hostabi::Finding& f : host.session->findings())
+    if (findings.size() < 4) findings.push_back(hostabi::Describe(f));
+  return {{"work", std::move(list)},
+          {"blind", host.session->blind()},
+          {"findings", std::move(findings)},
+          {"library_call", host.session->library_call}};
 }
 
 Result<Json> EnterTheSandbox() {
@@ -340,7 +365,7 @@ KUAFU_EXPORT void kuafu_host_name(const void* storage, const char* name) {
 KUAFU_EXPORT void kuafu_host_operated(const char* name, int32_t kind, void* const* read,
                                       int32_t read_count, void* const* written,
                                       int32_t written_count) {
-  if (kind == 'v') return;
+  if (kind == 'v' || host::TheHost().session->options().counts_only) return;
   auto& session = *host::TheHost().session;
   const std::vector<uint32_t> from = host::Ids(read, read_count);
   const std::vector<uint32_t> to = host::Ids(written, written_count);
@@ -386,5 +411,21 @@ KUAFU_EXPORT const char* kuafu_host_answer(const char* outcome) {
   } catch (const std::exception& e) {
     return host::Refuse({kuafu::Code::kInternal, e.what()});
   }
+}
+// Of a session with counts_only: what the device was asked to do since the last call.
+// {"work": [["launch", n] | ["copy", bytes] | ["fill", bytes]], "blind", "library_call"}
+KUAFU_EXPORT const char* kuafu_host_work(void) {
+  return host::Return(kuafu::DumpJson(host::NewWork()));
+}
+// And the counters of its launches: the n-th belongs to ["launch", n].
+KUAFU_EXPORT const char* kuafu_host_counters(void) {
+  std::vector<kuafu::simt::LaunchCount> launches = host::TheHost().session->counting()->launches();
+  for (auto& launch : launches) launch.lines.clear();
+  return host::Return(kuafu::DumpJson(kuafu::simt::CountersToJson(launches)));
+}
+// For data that are no floating-point numbers.
+KUAFU_EXPORT void kuafu_host_zero(const void* storage) {
+  auto& memory = host::TheHost().session->memory();
+  static_cast<void>(memory.Zero(memory.IdOf(reinterpret_cast<uint64_t>(storage))).ok());
 }
 KUAFU_EXPORT int32_t kuafu_host_stopped(void) { return host::TheHost().session->stopped() ? 1 : 0; }

@@ -3,7 +3,7 @@
 // speed-ups: optimized_cuda_code/<gpu>.json of a checkout, an object a line.
 //
 //   KUAFU_TRY(auto entries, cudal1::Parse(text, "h100"));
-//   cudal1::Report({{entry, verdict}, ...})
+//   cudal1::Report({{entry, time, ""}, ...}, HostConstants())
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "verdict/verdict.h"
+#include "verify/work_time.h"
 
 namespace kuafu::verify::cudal1 {
 
@@ -21,18 +21,22 @@ struct Entry {
   std::string id;   // "h100/level1/task9"
   std::string gpu;  // of a device profile
   int level = 0, task = 0;
-  double speedup = 0;  // over eager PyTorch; measured, published
+  double speedup = 0;    // over eager PyTorch; measured, published
+  bool kernels = false;  // the text has kernels of its own, whether or not they run
   std::string reference, candidate;
 };
-// Those with kernels of their own: the others call libraries, which has no model here.
+// Those with a published speed-up and code.
 Result<std::vector<Entry>> Parse(std::string_view text, std::string_view gpu);
+
+// Constants may be set with a look at these tasks; the others judge them.
+bool IsForFitting(const Entry& entry);
 
 struct Judged {
   Entry entry;
-  verdict::Speed speed;
-  std::string cls;  // of the verdict, or why there is none
+  WorkTime time;
+  std::string build_error;  // of the extension, empty = it was built, or there is none
 };
-// Markdown: rank correlation and pairs for each GPU, and a line for each kernel.
-std::string Report(const std::vector<Judged>& all);
+// Markdown: rank correlation and pairs by half, GPU, kind of work and level, and a line for each.
+std::string Report(const std::vector<Judged>& all, const HostConstants& host);
 
 }  // namespace kuafu::verify::cudal1

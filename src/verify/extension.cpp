@@ -31,8 +31,10 @@ constexpr int64_t kCompileMsMax = 120'000;  // of all extensions of one file
 constexpr int kAttempts = 3;
 constexpr size_t kUnitsMax = 15;
 constexpr size_t kExtensionsMax = 64;
-constexpr int64_t kMemoryBytesMax = int64_t{2} << 30;  // of the simulated device
-constexpr int64_t kMaxDispatches = 200'000'000;        // of one call
+constexpr int64_t kMemoryBytesMax = int64_t{2} << 30;    // of the simulated device
+constexpr int64_t kMappedBytesMax = int64_t{256} << 30;  // where memory costs nothing until touched
+constexpr int64_t kReplyOfTimingBytesMax = 60 << 20;
+constexpr int64_t kMaxDispatches = 200'000'000;  // of one call
 
 Error Garbage(const std::string& what) { return Error{Code::kCorrupt, what}; }
 
@@ -89,8 +91,9 @@ class Conversation {
 
   Result<ExtensionRun> Hold() {
     const int64_t begin = os::SystemClock().NowNs();
+    const int64_t bytes_max = plan_.timing ? kReplyOfTimingBytesMax : kReplyBytesMax;
     KUAFU_TRY(pid_, TakePid());
-    deadline_.emplace(pid_, kLoadMs);
+    deadline_.emplace(pid_, plan_.timing ? plan_.run.timeout_ms : kLoadMs);
     while (!done_) {
       const Status in_time = deadline_->Check();
       if (!in_time.ok()) {
@@ -98,13 +101,13 @@ class Conversation {
         run_.result.end = RunResult::End::kTimeout;
         break;
       }
-      Result<os::Frame> frame = channel_.Receive(kReplyBytesMax, deadline_->Next());
+      Result<os::Frame> frame = channel_.Receive(bytes_max, deadline_->Next());
       if (!frame.ok()) {
         if (frame.error().code == Code::kDeadline) continue;
         KUAFU_TRY_STATUS(End(frame.error()));
         break;
       }
-      const Result<Json> message = ParseJson(frame.value().bytes, kReplyBytesMax);
+      const Result<Json> message = ParseJson(frame.value().bytes, bytes_max);
       const Status status =
           message.ok() ? Handle(message.value(), frame.value()) : Status(message.error());
       if (status.ok()) continue;
@@ -174,6 +177,11 @@ class Conversation {
     if (JsonFind(message, "refused") != nullptr) {
       KUAFU_TRY(run_.refused, JsonString(message, "refused"));
       KUAFU_TRY(run_.refusal, JsonString(message, "error"));
+      done_ = true;
+      return OkStatus();
+    }
+    if (const Json* timing = JsonFind(message, "timing"); timing != nullptr && plan_.timing) {
+      run_.timing = *timing;
       done_ = true;
       return OkStatus();
     }
@@ -451,6 +459,7 @@ Result<ExtensionRun> ExtensionHost::Run(const ExtensionPlan& plan, CompilePool& 
                         {"name", plan.run.file},
                         {"musa", plan.musa},
                         {"policy", plan.policy},
+                        {"timing", plan.timing},
                         {"reference", plan.reference.has_value() ? Json(*plan.reference) : Json()},
                         {"profile", ProfileJson(plan.run.target, plan.run.warp_width)},
                         {"device",
@@ -458,7 +467,8 @@ Result<ExtensionRun> ExtensionHost::Run(const ExtensionPlan& plan, CompilePool& 
                           {"warp_width", plan.run.warp_width},
                           {"sanitize", plan.run.sanitize},
                           {"count", plan.run.count},
-                          {"memory_bytes", kMemoryBytesMax},
+                          {"counts_only", plan.timing},
+                          {"memory_bytes", plan.timing ? kMappedBytesMax : kMemoryBytesMax},
                           {"max_dispatches", kMaxDispatches}}}};
   for (int attempt = 1;; ++attempt) {
     Result<ExtensionRun> run = Converse(plan, compilers, trials, request);

@@ -33,6 +33,9 @@ struct ExtensionPlan {
   // Text of the PyTorch file when it is to run in the same process before the candidate, as in
   // KernelBench's protocol; it gives away what is expected.
   std::optional<std::string> reference;
+  // Instead of trials: what one call at the sizes of the file, after some others, has the GPU do.
+  // Needs `reference`; nothing is compared.
+  bool timing = false;
 };
 
 // Where a unit of an extension stands in the Python file: texts of string literals.
@@ -52,8 +55,9 @@ struct ExtensionRun {
   std::vector<std::string> compile_errors;        // of each extension that did not compile
   std::vector<UnitPlaces> units;                  // of all extensions
   int extensions = 0;                             // that compiled
-  std::string as_built;              // why the module made its own parameters; empty = no
-  double compile_ms = 0, ms = 0;     // measured; ms without compiling
+  Json timing;                    // of ExtensionPlan::timing: as kuafu_candidate/timing.py has it
+  std::string as_built;           // why the module made its own parameters; empty = no
+  double compile_ms = 0, ms = 0;  // measured; ms without compiling
   std::vector<std::string> missing;  // protections that this machine does not have
 };
 

@@ -24,6 +24,7 @@ from kuafu_candidate import native, pages  # noqa: E402
 
 CONTROL_FD = 3
 THREADS_MAX = 512
+MAPPED_BYTES_MAX = 1 << 40  # of one whose memory costs nothing until it is touched
 MEMORY_BYTES_MAX = 8 << 30  # of a child, beyond what it has from here; the device's are in it
 _PR_SET_PDEATHSIG = 1
 _written = ()  # ranges of memory
@@ -43,8 +44,9 @@ def run_child(request, channel):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         with open("/proc/self/statm", encoding="ascii") as file:
             mapped = int(file.read().split()[0]) * resource.getpagesize()
+        most = MAPPED_BYTES_MAX if request.get("timing") else MEMORY_BYTES_MAX
         for kind, most in ((resource.RLIMIT_CORE, 0),
-                           (resource.RLIMIT_AS, mapped + MEMORY_BYTES_MAX),
+                           (resource.RLIMIT_AS, mapped + most),
                            (resource.RLIMIT_NPROC, THREADS_MAX)):
             resource.setrlimit(kind, (most, most))
         # A second between SIGXCPU and SIGKILL: the parent can then tell what it was.

@@ -36,7 +36,10 @@ def open_library(path):
             ("export", ctypes.c_void_p, [ctypes.c_uint64]),
             ("release", None, [ctypes.c_uint64]),
             ("answer", ctypes.c_char_p, [ctypes.c_char_p]),
-            ("stopped", ctypes.c_int32, [])):
+            ("stopped", ctypes.c_int32, []),
+            ("work", ctypes.c_char_p, []),
+            ("counters", ctypes.c_char_p, []),
+            ("zero", None, [ctypes.c_void_p])):
         function = getattr(_lib, "kuafu_host_" + name)
         function.restype, function.argtypes = result, arguments
         globals()["_" + name] = function
@@ -113,6 +116,21 @@ def call(extension, function, arguments):
 def capsule(handle):
     """For torch.utils.dlpack.from_dlpack: the storage of a result, flat."""
     return _capsule(_export(handle), b"dltensor", None)
+
+
+def work():
+    """Of a session with counts_only: what the device was asked to do since the last call."""
+    return json.loads(_text(_work()))
+
+
+def counters():
+    """Of its launches, by number."""
+    return json.loads(_text(_counters()))
+
+
+def zero(address):
+    """Zeros in place of the pattern."""
+    _zero(address)
 
 
 def answer(outcome):
