@@ -5,8 +5,8 @@
 //   kuafu-compiler SOURCE cuda|musa ARCH OUT_MODULE OUT_LIBRARY
 //   kuafu-compiler --serve
 //
-// The first prints {"ok": ..., "diagnostics": [...]} on stdout. Exit 0 when the answer is complete,
-// whatever it says.
+// The first prints {"ok": ..., "diagnostics": [...], "kernels": [...]} on stdout, with an estimate
+// of each kernel's registers. Exit 0 when the answer is complete, whatever it says.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -15,6 +15,8 @@
 #include "base/text.h"
 #include "cli/compiler_headers.h"
 #include "cli/compiler_serve.h"
+#include "isa/isa.h"
+#include "isa/pressure.h"
 #include "klang/klang.h"
 #include "os/file.h"
 
@@ -22,6 +24,20 @@ namespace {
 
 std::string_view AsText(const std::vector<uint8_t>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+kuafu::Result<kuafu::Json> KernelsJson(const std::vector<uint8_t>& bytes) {
+  using namespace kuafu;
+  KUAFU_TRY(const isa::Module module, isa::Read(bytes));
+  Json kernels = Json::array();
+  for (uint32_t i = 0; i < module.functions.size(); ++i) {
+    const isa::Function& function = module.functions[i];
+    if (!function.is_kernel) continue;
+    kernels.push_back({{"symbol", function.name},
+                       {"name", function.pretty},
+                       {"registers", isa::EstimateRegisters(module, i).registers}});
+  }
+  return kernels;
 }
 
 kuafu::Status Compile(char** argv) {
@@ -47,6 +63,7 @@ kuafu::Status Compile(char** argv) {
         {{"line", d.line}, {"column", d.column}, {"message", d.message}, {"text", d.ToString()}});
   }
   if (result.ok) {
+    KUAFU_TRY(answer["kernels"], KernelsJson(result.device_module));
     KUAFU_TRY_STATUS(os::WriteFileAtomic(argv[4], AsText(result.device_module)));
     KUAFU_TRY_STATUS(os::WriteFileAtomic(argv[5], AsText(result.host_library)));
   }
