@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Live ranges by the usual backward data flow, then the widest place. Not counted: what needs no
 // register of a thread on hardware (constants, parameters, predicates, provenance, the addresses of
-// variables).
+// variables). Two things that ptxas does and the module does not show are added: it unrolls short
+// inner loops, as far as that costs no occupancy, and keeps small local arrays in registers. The
+// constants are fitted to what it allots on half of kernels/ (docs/counters.md).
 #include "isa/pressure.h"
 
 #include <algorithm>
@@ -11,10 +13,15 @@
 namespace kuafu::isa {
 namespace {
 
-// What a compiler adds to the live values: its ABI, addresses that are kept, values in flight. A
-// guess.
-constexpr uint32_t kOverhead = 8;
+// What a compiler adds to the live values: its ABI, values in flight.
+constexpr uint32_t kOverhead = 4;
 constexpr uint32_t kGranule = 2;
+// With so many a multiprocessor of 64 K registers still holds 64 warps: unrolling stops there.
+constexpr uint32_t kRegistersFree = 32;
+constexpr uint32_t kUnrolledInstsMax = 64;
+// Of an unrolled loop: for each 32-bit value that one turn makes, and for each of its stores.
+constexpr double kUnrolledValue = 1.5, kUnrolledStore = 6;
+constexpr uint32_t kArrayBytesMax = 512;  // larger ones stay in local memory
 constexpr uint32_t kRegistersMin = 8, kRegistersMax = 255;
 constexpr int kCallDepthMax = 16;
 
@@ -160,18 +167,8 @@ std::vector<Block> BlocksOf(const Function& fn) {
   return blocks;
 }
 
-struct Widest {
-  uint32_t live = 0, line = 0;
-};
-
-Widest WidestOf(const Module& module, uint32_t index, int depth, std::vector<Widest>& memo,
-                std::vector<uint8_t>& state) {
-  if (state[index] == 2) return memo[index];
-  if (state[index] == 1 || depth > kCallDepthMax) return {};  // recursion: once is what is known
-  state[index] = 1;
-  const Function& fn = module.functions[index];
-  const std::vector<uint8_t> weight = Weights(fn);
-  std::vector<Block> blocks = BlocksOf(fn);
+// Fills in what lives at the borders of the blocks.
+void FindLive(const Function& fn, std::vector<Block>& blocks) {
   const size_t words = fn.registers.size() / 64 + 1;
   for (Block& block : blocks) {
     block.in.assign(words, 0);
@@ -196,14 +193,75 @@ Widest WidestOf(const Module& module, uint32_t index, int depth, std::vector<Wid
       }
     }
   }
+}
+
+uint32_t Sum(const Bits& live, const std::vector<uint8_t>& weight) {
+  uint32_t sum = 0;
+  for (uint32_t r = 0; r < weight.size(); ++r) sum += Get(live, r) ? weight[r] : 0;
+  return sum;
+}
+
+bool IsWideDivision(const Inst& inst) {
+  return (inst.op == Op::kUDiv || inst.op == Op::kSDiv || inst.op == Op::kURem ||
+          inst.op == Op::kSRem) &&
+         TypeBytes(inst.type) == 8;
+}
+
+// What the loop from block `first` to the jump back at the end of `last` would hold when unrolled;
+// 0 = it is not: it has a loop, a barrier, a call or the branches of a 64-bit division in it, or is
+// long.
+uint32_t UnrolledLive(const Function& fn, const std::vector<Block>& blocks,
+                      const std::vector<uint8_t>& weight, uint32_t first, uint32_t last) {
+  uint32_t insts = 0, values = 0, stores = 0;
+  for (uint32_t b = first; b <= last; ++b) {
+    for (const uint32_t next : blocks[b].next) {
+      if (next >= first && next <= b && !(b == last && next == first)) return 0;
+    }
+    for (uint32_t pc = blocks[b].begin; pc < blocks[b].end; ++pc) {
+      const Inst& inst = fn.code[pc];
+      if (inst.op == Op::kBarrier || inst.op == Op::kCall || inst.op == Op::kCallIndirect ||
+          IsWideDivision(inst))
+        return 0;
+      ForDefs(fn, inst, [&](uint32_t reg) { values += weight[reg]; });
+      stores += inst.op == Op::kStore ? 1 : 0;
+      if (++insts > kUnrolledInstsMax) return 0;
+    }
+  }
+  return Sum(blocks[first].in, weight) +
+         static_cast<uint32_t>(values * kUnrolledValue + stores * kUnrolledStore);
+}
+
+struct Widest {
+  uint32_t live = 0, line = 0;
+  uint32_t unrolled = 0;  // of the loops
+  uint32_t arrays = 0;    // of this function and of what it calls
+};
+
+Widest WidestOf(const Module& module, uint32_t index, int depth, std::vector<Widest>& memo,
+                std::vector<uint8_t>& state) {
+  if (state[index] == 2) return memo[index];
+  if (state[index] == 1 || depth > kCallDepthMax) return {};  // recursion: once is what is known
+  state[index] = 1;
+  const Function& fn = module.functions[index];
+  const std::vector<uint8_t> weight = Weights(fn);
+  std::vector<Block> blocks = BlocksOf(fn);
+  FindLive(fn, blocks);
   Widest widest;
+  widest.arrays = fn.frame_bytes <= kArrayBytesMax ? fn.frame_bytes / 4 : 0;
+  const uint32_t arrays = widest.arrays;
   const auto look = [&](uint32_t live, uint32_t line) {
-    if (live > widest.live) widest = {live, line};
+    if (live <= widest.live) return;
+    widest.live = live;
+    widest.line = line;
   };
-  for (const Block& block : blocks) {
+  for (uint32_t b = 0; b < blocks.size(); ++b) {
+    const Block& block = blocks[b];
+    for (const uint32_t next : block.next) {
+      if (next <= b)
+        widest.unrolled = std::max(widest.unrolled, UnrolledLive(fn, blocks, weight, next, b));
+    }
     Bits live = block.out;
-    uint32_t sum = 0;
-    for (uint32_t r = 0; r < fn.registers.size(); ++r) sum += Get(live, r) ? weight[r] : 0;
+    uint32_t sum = Sum(live, weight);
     look(sum, fn.code[block.end - 1].line);
     for (uint32_t pc = block.end; pc-- > block.begin;) {
       const Inst& inst = fn.code[pc];
@@ -215,6 +273,8 @@ Widest WidestOf(const Module& module, uint32_t index, int depth, std::vector<Wid
         const Widest inner =
             WidestOf(module, static_cast<uint32_t>(inst.imm), depth + 1, memo, state);
         look(sum + inner.live, inst.line);
+        widest.unrolled = std::max(widest.unrolled, sum + inner.unrolled);
+        widest.arrays = std::max(widest.arrays, arrays + inner.arrays);
       }
       ForUses(fn, inst, [&](uint32_t reg) {
         if (!Get(live, reg)) sum += weight[reg];
@@ -238,7 +298,9 @@ RegisterEstimate EstimateRegisters(const Module& module, uint32_t kernel) {
   const Widest widest = WidestOf(module, kernel, 0, memo, state);
   estimate.live_max = widest.live;
   estimate.line = widest.line;
-  const uint32_t wanted = (widest.live + kOverhead + kGranule - 1) / kGranule * kGranule;
+  uint32_t wanted = widest.live + kOverhead + widest.arrays;
+  wanted = std::max(wanted, std::min(widest.unrolled + kOverhead, kRegistersFree));
+  wanted = (wanted + kGranule - 1) / kGranule * kGranule;
   uint32_t most = kRegistersMax;
   // The compiler keeps within what __launch_bounds__ allows.
   const uint32_t threads = module.functions[kernel].max_threads;

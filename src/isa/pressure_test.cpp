@@ -41,6 +41,23 @@ class PressureTest : public ::testing::Test {
     fn().operands.push_back(0);
     Emit(Op::kRet, Type::kI32, kNoReg).extra = static_cast<uint32_t>(fn().operands.size() - 1);
   }
+  // A loop that makes `values` floats and a counter in each turn.
+  uint32_t RegistersWithLoop(int values, bool barrier) {
+    module_.functions.clear();
+    module_.functions.emplace_back();
+    fn().is_kernel = true;
+    const uint32_t counter = Value(Type::kI32), more = New(Type::kI1);
+    const auto head = static_cast<uint32_t>(fn().code.size());
+    for (int i = 0; i < values; ++i) Value();
+    if (barrier) Emit(Op::kBarrier, Type::kI32, kNoReg);
+    Emit(Op::kAdd, Type::kI32, counter, counter, counter);
+    Emit(Op::kICmp, Type::kI1, more, counter, counter);
+    Inst& branch = Emit(Op::kCondBr, Type::kI1, kNoReg, more);
+    branch.imm = head;
+    branch.extra = static_cast<uint32_t>(fn().code.size());
+    Ret();
+    return EstimateRegisters(module_, 0).registers;
+  }
   uint32_t Live() { return EstimateRegisters(module_, 0).live_max; }
   Module module_;
 };
@@ -127,6 +144,28 @@ TEST_F(PressureTest, LaunchBoundsLimitWhatTheCompilerTakes) {
   EXPECT_EQ(EstimateRegisters(module_, 0).registers, 255u);
   fn().max_threads = 1024;
   EXPECT_EQ(EstimateRegisters(module_, 0).registers, 64u);
+}
+
+TEST_F(PressureTest, AShortLoopIsUnrolledWhileRegistersAreFree) {
+  const uint32_t four = RegistersWithLoop(4, false);
+  EXPECT_GT(four, RegistersWithLoop(0, false));
+  EXPECT_LE(four, 32u);
+  EXPECT_EQ(RegistersWithLoop(40, false), 32u);
+}
+
+TEST_F(PressureTest, ALongLoopOrOneWithABarrierIsNotUnrolled) {
+  const uint32_t least = RegistersWithLoop(1, true);
+  EXPECT_EQ(RegistersWithLoop(40, true), least);
+  EXPECT_EQ(RegistersWithLoop(70, false), least);
+}
+
+TEST_F(PressureTest, SmallLocalArraysAreRegistersAndLargeOnesAreMemory) {
+  Ret();
+  const uint32_t without = EstimateRegisters(module_, 0).registers;
+  fn().frame_bytes = 256;
+  EXPECT_EQ(EstimateRegisters(module_, 0).registers, 68u);  // and the overhead of four
+  fn().frame_bytes = 4096;
+  EXPECT_EQ(EstimateRegisters(module_, 0).registers, without);
 }
 
 TEST_F(PressureTest, MoreLiveValuesNeverNeedFewerRegisters) {
