@@ -3,6 +3,7 @@
 // ones. work.jsonl keeps what each file has a GPU do, so that the same command goes on where it
 // stopped; times are modelled anew from it.
 #include <cstdio>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -123,6 +124,8 @@ Status RunAll(TimeModelOptions options) {
   std::map<std::string, const cudal1::Entry*> by_id;
   for (const cudal1::Entry& entry : entries) by_id[entry.id] = &entry;
   std::vector<cudal1::Judged> judged;
+  std::deque<Json> looked_at;
+  std::vector<cudal1::Sample> samples;
   for (const std::string_view text : SplitLines(earlier)) {
     const Result<Json> line = ParseJson(text, kWorkBytesMax);
     if (!line.ok()) continue;
@@ -131,7 +134,22 @@ Status RunAll(TimeModelOptions options) {
     const auto entry = by_id.find(id.value());
     if (entry == by_id.end()) continue;
     judged.push_back(JudgedOf(*entry->second, line.value()));
+    if (options.fit && cudal1::IsForFitting(judged.back().entry) && judged.back().time.known &&
+        judged.back().time.approximate.empty()) {
+      looked_at.push_back(*JsonFind(line.value(), "work"));
+      samples.push_back({&looked_at.back(), device::FindProfile(judged.back().entry.gpu),
+                         judged.back().entry.speedup});
+    }
     by_id.erase(entry);
+  }
+  if (options.fit) {
+    const verify::HostConstants fitted = cudal1::Fit(samples);
+    for (size_t i = 0; i < std::size(verify::kHostConstants); ++i) {
+      const verify::HostConstantInfo& info = verify::kHostConstants[i];
+      std::printf("CONSTANT(%s, %.3g, %g, %g, \"%s\")\n", info.name,
+                  fitted[static_cast<verify::HostConstant>(i)], info.low, info.high, info.text);
+    }
+    return OkStatus();
   }
   const std::string report = cudal1::Report(judged, verify::HostConstants());
   KUAFU_TRY_STATUS(os::WriteFileAtomic(os::JoinPath(options.output, "summary.md"), report));

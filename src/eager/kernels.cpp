@@ -79,7 +79,9 @@ KernelTime Longer(double memory_us, double compute_us) {
 }
 
 KernelTime Gemm(const Operator& op, const Traffic& traffic, const Context& x) {
-  const double peak = IsHalf(op) ? x.TensorPerUs(1) : x.Fp32PerUs();
+  const double peak = IsHalf(op) ? x.TensorPerUs(1)
+                      : op.tf32  ? x.TensorPerUs(kTf32PerFp16)
+                                 : x.Fp32PerUs();
   const double flops = TiledFlops(op, x.gpu.sm_count, x.c[Constant::gemm_ramp]);
   // A product with a vector is a reduction.
   const bool thin = std::min(op.m, op.n) <= 4;
@@ -99,7 +101,8 @@ KernelTime Conv(const Operator& op, const Traffic& traffic, const Context& x) {
   const double peak = x.TensorPerUs(IsHalf(op) ? 1 : kTf32PerFp16);
   const double flops = TiledFlops(op, x.gpu.sm_count, x.c[Constant::conv_ramp]);
   const double moved = static_cast<double>(op.read_bytes + op.written_bytes);
-  const double layout = 2 * x.c[Constant::conv_layout] * moved / x.BytesPerUs();
+  const double layout =
+      op.channels_last ? 0 : 2 * x.c[Constant::conv_layout] * moved / x.BytesPerUs();
   KernelTime time = Longer(x.Move(traffic, 1), flops / (peak * efficiency));
   time.us += layout;
   time.memory_us += layout;

@@ -94,6 +94,28 @@ TEST(EagerModel, NothingBeatsBandwidthOrThePeak) {
   EXPECT_GE(Ms({Product(4096, 4096, 4096)}) * 1e-3, 2 * std::pow(4096.0, 3) / 67e12);
 }
 
+TEST(EagerModel, TensorCoresTakeProductsOnlyWhereTf32IsAllowed) {
+  Operator product = Product(8192, 8192, 8192);
+  const double plain = Ms({product});
+  product.tf32 = true;
+  EXPECT_LT(Ms({product}), plain / 2);
+}
+
+TEST(EagerModel, ConvolutionsInTheOrderOfTensorCoresCopyNothing) {
+  Operator conv;
+  conv.op = "convolution";
+  conv.kind = OperatorKind::kConv;
+  conv.read_bytes = conv.written_bytes = int64_t{1} << 28;
+  conv.m = 1 << 20;
+  conv.n = conv.k = conv.in_channels = conv.out_channels = 64;
+  conv.batch = conv.taps = 1;
+  conv.dims = 2;
+  conv.flops = 2 * conv.m * conv.n * conv.k;
+  const double copied = Ms({conv});
+  conv.channels_last = true;
+  EXPECT_LT(Ms({conv}), 0.6 * copied);
+}
+
 TEST(EagerModel, MoreBytesNeverGetFaster) {
   for (const Operator& op : OneOfEach()) {
     double before = 0;

@@ -45,7 +45,9 @@ struct FlagField {
 };
 constexpr FlagField kFlags[] = {{"transposed", &Operator::transposed},
                                 {"strided", &Operator::strided},
-                                {"training", &Operator::training}};
+                                {"training", &Operator::training},
+                                {"channels_last", &Operator::channels_last},
+                                {"tf32", &Operator::tf32}};
 
 Error Bad(const std::string& what) {
   return Error{Code::kCorrupt, "reading a list of operators: " + what};

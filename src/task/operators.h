@@ -54,6 +54,8 @@ struct Operator {
   int64_t taps = 0, dims = 0, in_channels = 0, out_channels = 0;
   int64_t steps = 0, layers = 0;  // of recurrent networks
   bool transposed = false, strided = false, training = false;
+  bool channels_last = false;  // a convolution whose operands lie as tensor cores take them
+  bool tf32 = false;           // a product of fp32 matrices that may use TF32
   // Numbers of storages, to follow what is still in a cache; parallel: bytes read of each.
   std::vector<int64_t> uses, use_bytes, makes;
   std::vector<tensor::Shape> inputs, outputs;  // the first few, for people

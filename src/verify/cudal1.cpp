@@ -111,6 +111,40 @@ std::string Reason(const Judged& one) {
 
 bool IsForFitting(const Entry& entry) { return Hash64(TaskName(entry)) % 2 == 0; }
 
+HostConstants Fit(const std::vector<Sample>& samples) {
+  constexpr int kRounds = 3, kSteps = 7;
+  const auto error = [&](const HostConstants& host) {
+    double sum = 0;
+    for (const Sample& sample : samples) {
+      const WorkTime time = TimeOf(*sample.work, *sample.profile, host);
+      if (time.known) sum += std::abs(std::log(time.speedup / sample.speedup));
+    }
+    return sum;
+  };
+  HostConstants best;
+  double least = error(best);
+  for (int round = 0; round < kRounds; ++round) {
+    for (size_t i = 0; i < std::size(kHostConstants); ++i) {
+      const auto which = static_cast<HostConstant>(i);
+      const HostConstantInfo& info = kHostConstants[i];
+      const double wide = std::pow(info.high / info.low, 1.0 / (kSteps - 1));
+      const double ratio = round == 0 ? wide : std::pow(wide, 1.0 / (2 * round));
+      const double middle = best[which];
+      for (int step = 0; step < kSteps; ++step) {
+        HostConstants tried = best;
+        tried[which] = round == 0 ? info.low * std::pow(ratio, step)
+                                  : std::clamp(middle * std::pow(ratio, step - kSteps / 2),
+                                               info.low, info.high);
+        const double sum = error(tried);
+        if (sum >= least) continue;
+        least = sum;
+        best = tried;
+      }
+    }
+  }
+  return best;
+}
+
 Result<std::vector<Entry>> Parse(std::string_view text, std::string_view gpu) {
   std::vector<Entry> entries;
   for (const std::string_view line : SplitLines(text)) {

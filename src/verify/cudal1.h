@@ -31,6 +31,15 @@ Result<std::vector<Entry>> Parse(std::string_view text, std::string_view gpu);
 // Constants may be set with a look at these tasks; the others judge them.
 bool IsForFitting(const Entry& entry);
 
+// For `Fit`: what a file does, and how fast it was.
+struct Sample {
+  const Json* work;  // borrowed
+  const device::Profile* profile;
+  double speedup = 0;
+};
+// Constants of the host, within their limits, with the least mean error of logarithms.
+HostConstants Fit(const std::vector<Sample>& samples);
+
 struct Judged {
   Entry entry;
   WorkTime time;

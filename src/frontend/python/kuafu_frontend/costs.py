@@ -184,6 +184,15 @@ def gemm(name, args, out):
                    strided=False)]
 
 
+def channels_last(x, weight):
+    """In this order the tensor cores' kernels of cuDNN take operands without a copy. A filter of
+    one pixel lies in both orders."""
+    if x.dim() not in (4, 5) or x.is_contiguous():
+        return False
+    wanted = torch.channels_last if x.dim() == 4 else torch.channels_last_3d
+    return x.is_contiguous(memory_format=wanted) and weight.is_contiguous(memory_format=wanted)
+
+
 def convolution(args, out):
     x, weight, bias, stride, _, dilation, transposed, _, groups = args[:9]
     taps = math.prod(weight.shape[2:])
@@ -199,7 +208,8 @@ def convolution(args, out):
         m, n = out.numel() // max(out.shape[1], 1), out.shape[1] // groups
     more = {"m": m, "n": n, "k": k, "batch": groups, "taps": taps, "dims": x.dim() - 2,
             "transposed": transposed, "stride": max(stride), "dilation": max(dilation),
-            "in_channels": x.shape[1], "out_channels": out.shape[1]}
+            "in_channels": x.shape[1], "out_channels": out.shape[1],
+            "channels_last": channels_last(x, weight)}
     depthwise = groups > 1 and groups == x.shape[1]
     records = [record("depthwise" if depthwise else "conv", "convolution", [x, weight], [out],
                       flops, **more)]

@@ -71,6 +71,16 @@ class Operators(unittest.TestCase):
         self.numbers(conv, kind="conv", transposed=1, flops=2 * 2 * 4 * 25 * 6 * 9,
                      written=4 * 2 * 6 * 11 * 11, m=50, k=4, n=54)
 
+    def test_channels_last_needs_both_operands_and_is_not_said_of_what_lies_in_order(self):
+        pixels = "[torch.rand(2, 3, 10, 12)]"
+        init = "self.c = nn.Conv2d(3, 8, 3, bias=False)"
+        x_last = "x.to(memory_format=torch.channels_last)"
+        for forward, more, wanted in (
+                ("self.c(x)", "", 0), (f"self.c({x_last})", "", 0),
+                (f"self.c({x_last})", "; self.c.to(memory_format=torch.channels_last)", 1)):
+            conv = self.only(listed(forward, pixels, init + more), "conv")
+            self.assertEqual(conv["channels_last"], wanted, forward + more)
+
     def test_depthwise_convolution(self):
         conv, = listed("self.c(x)", "[torch.rand(2, 4, 8, 8)]",
                        "self.c = nn.Conv2d(4, 4, 3, groups=4, bias=False)")

@@ -63,6 +63,7 @@ class Recorder:
         record["in"] = [list(t.shape) for t in tensors[:4]]
         record["out"] = [list(t.shape) for t in outs[:4]]
         record["views"], record["syncs"] = self.views, self.syncs
+        record["tf32"] = int(record["kind"] == "gemm" and torch.backends.cuda.matmul.allow_tf32)
         self.views = self.syncs = 0
         self.records.append(record)
         self.item("op", len(self.records) - 1)
@@ -278,7 +279,9 @@ def used(names, source):
     return [n for n in names if n in source]
 
 
-APPROXIMATE = ("torch.compile", "torch.jit", "triton", "cupy", "make_graphed_callables")
+# Compilers that are not there, and choices that a file makes by a clock.
+APPROXIMATE = ("torch.compile", "torch.jit", "triton", "cupy", "make_graphed_callables",
+               "time.time", "perf_counter", "elapsed_time")
 
 
 class Call:
@@ -306,7 +309,7 @@ class Call:
         return {"operators": {"version": 1, "operators": self.recorder.records, "results": [],
                               "input_bytes": 0, "parameter_bytes": 0, "torch": torch.__version__},
                 "items": self.recorder.items,
-                "elements": [t.numel() for t in found]}
+                "shapes": [list(t.shape) for t in found]}
 
     def run(self, reference, module):
         space = module.__dict__
@@ -331,8 +334,10 @@ class Call:
             self.recorder.clear()
         mine = self.listed("forward()", model, inputs)
         theirs = self.listed("the reference's forward()", reference_model, inputs)
-        if mine["elements"] != theirs["elements"]:
-            raise Unsupported("its results have other sizes than the reference's")
+        # The benchmark refuses what has another shape: then something else was timed there.
+        if mine["shapes"] != theirs["shapes"]:
+            raise Unsupported("its results have other shapes than the reference's, which the "
+                              "benchmark's own check refuses")
         with self.state.by_harness():
             counters = native.counters()
         return {"candidate": mine, "reference": theirs, "counters": counters,
