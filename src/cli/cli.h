@@ -98,9 +98,9 @@ ExitStatus BenchKernelBench(const KernelBenchOptions& options);
 // `kuafu bench timemodel`: modelled times of PyTorch against published ones.
 struct TimeModelOptions {
   std::string kernelbench;  // checkout with tasks and results/timing
-  std::string cuda_l1;      // instead: checkout with optimized_cuda_code
+  std::string cuda_l1;      // checkout with optimized_cuda_code
   std::string gpu;          // of cuda_l1: one set only, by its profile; empty = all
-  std::string output;       // folder of results; empty = timemodel
+  std::string output;       // folder of results; empty = timemodel, or timemodel-cuda-l1
   bool all = false;         // of cuda_l1: also files without kernels
   int jobs = 2;
   bool fit = false;  // fit the constants instead, without a look at the other tasks
@@ -108,6 +108,8 @@ struct TimeModelOptions {
 ExitStatus BenchTimeModel(const TimeModelOptions& options);
 // `kuafu bench timemodel --cuda-l1`: modelled speed-ups of kernels against published ones.
 ExitStatus BenchCudaL1(const TimeModelOptions& options);
+// One after the other; in folders kernelbench and cuda-l1 of `output`, if there is one.
+ExitStatus BenchBothTimeModels(const TimeModelOptions& options);
 
 // `kuafu verify-server`: the verifier as an HTTP service, until SIGTERM or SIGINT.
 struct VerifyServerOptions {

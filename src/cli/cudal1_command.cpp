@@ -166,4 +166,14 @@ ExitStatus BenchCudaL1(const TimeModelOptions& options) {
   return StatusOf(status.error());
 }
 
+ExitStatus BenchBothTimeModels(const TimeModelOptions& options) {
+  TimeModelOptions one = options;
+  if (!options.output.empty()) one.output = os::JoinPath(options.output, "kernelbench");
+  const ExitStatus first = BenchTimeModel(one);
+  if (first != kOk) return first;
+  if (!options.output.empty()) one.output = os::JoinPath(options.output, "cuda-l1");
+  std::fputs("\n", stdout);
+  return BenchCudaL1(one);
+}
+
 }  // namespace kuafu::cli

@@ -158,20 +158,19 @@ int main(int argc, char** argv) {
 
   kuafu::cli::TimeModelOptions timemodel;
   CLI::App* timemodel_verb = bench_verb->add_subcommand(
-      "timemodel", "modelled times of PyTorch against those that KernelBench publishes");
-  CLI::Option* timemodel_kernelbench = timemodel_verb->add_option(
-      "--kernelbench", timemodel.kernelbench, "folder of a checkout, with results/timing");
+      "timemodel", "modelled times of PyTorch and of kernels against published ones");
+  timemodel_verb->add_option("--kernelbench", timemodel.kernelbench,
+                             "folder of a checkout, with results/timing");
   CLI::Option* timemodel_cuda_l1 = timemodel_verb->add_option(
       "--cuda-l1", timemodel.cuda_l1,
       "folder of a checkout of CUDA-L1: modelled speed-ups of its kernels against its own");
-  timemodel_cuda_l1->excludes(timemodel_kernelbench);
   timemodel_verb->add_option("--gpu", timemodel.gpu, "of --cuda-l1: h100, a100 or rtx3090")
       ->needs(timemodel_cuda_l1);
   timemodel_verb->add_flag("--all", timemodel.all, "of --cuda-l1: also files without kernels")
       ->needs(timemodel_cuda_l1);
   timemodel_verb->add_option("-o,--output", timemodel.output,
-                             "folder for operators.jsonl, times.jsonl, summary.md and scatter.svg; "
-                             "default timemodel");
+                             "folder for the results; default timemodel, of --cuda-l1 "
+                             "timemodel-cuda-l1; with both, one folder in it for each");
   timemodel_verb->add_option("--jobs", timemodel.jobs, "tasks at a time")
       ->check(CLI::Range(1, 256));
   timemodel_verb->add_flag("--fit", timemodel.fit,
@@ -217,6 +216,8 @@ int main(int argc, char** argv) {
   }
   if (kernelbench_verb->parsed()) return kuafu::cli::BenchKernelBench(kernelbench);
   if (timemodel_verb->parsed()) {
+    if (!timemodel.cuda_l1.empty() && !timemodel.kernelbench.empty())
+      return kuafu::cli::BenchBothTimeModels(timemodel);
     if (!timemodel.cuda_l1.empty()) return kuafu::cli::BenchCudaL1(timemodel);
     if (!timemodel.kernelbench.empty()) return kuafu::cli::BenchTimeModel(timemodel);
     std::fputs("kuafu: bench timemodel: --kernelbench or --cuda-l1 is needed\n", stderr);

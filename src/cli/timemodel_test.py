@@ -101,6 +101,13 @@ class TimeModel(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("baseline_time_torch.json", done.stderr)
 
+    def test_two_checkouts_are_judged_one_after_the_other(self):
+        self.times()
+        done = self.run_program("--cuda-l1=" + os.path.join(self.root, "absent"))
+        self.assertIn("h100, eager", self.read("kernelbench/summary.md"))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("absent", done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
