@@ -111,6 +111,16 @@ ExitStatus BenchCudaL1(const TimeModelOptions& options);
 // One after the other; in folders kernelbench and cuda-l1 of `output`, if there is one.
 ExitStatus BenchBothTimeModels(const TimeModelOptions& options);
 
+// `kuafu bench ops`: operators of the engine as fractions of the peak of this machine.
+struct BenchOpsOptions {
+  std::string op = "gemm";
+  std::string sizes = "512,1024,2048";
+  std::string precisions;  // empty = all
+  int threads = 1;
+  bool json = false;
+};
+ExitStatus BenchOps(const BenchOpsOptions& options);
+
 // `kuafu verify-server`: the verifier as an HTTP service, until SIGTERM or SIGINT.
 struct VerifyServerOptions {
   std::string listen = "127.0.0.1:8077";

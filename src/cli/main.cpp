@@ -176,6 +176,17 @@ int main(int argc, char** argv) {
   timemodel_verb->add_flag("--fit", timemodel.fit,
                            "fit the constants to a third of the tasks and write constants.def");
 
+  kuafu::cli::BenchOpsOptions bench_ops;
+  CLI::App* ops_verb = bench_verb->add_subcommand(
+      "ops", "operators on this CPU as fractions of its peak, beside the libraries installed");
+  ops_verb->add_option("--op", bench_ops.op, "gemm: matrix products")
+      ->check(CLI::IsMember({"gemm"}));
+  ops_verb->add_option("--sizes", bench_ops.sizes,
+                       "512,8x2048x2048: square, or rows x columns x length of the sums");
+  ops_verb->add_option("--precisions", bench_ops.precisions, "of f32, f64, bf16, u8s8; all");
+  ops_verb->add_option("--threads", bench_ops.threads, "1")->check(CLI::Range(1, 256));
+  ops_verb->add_flag("--json", bench_ops.json, "print the result as JSON");
+
   bool doctor_json = false;
   CLI::App* doctor_verb =
       app.add_subcommand("doctor", "print machine, compilers, packages and devices");
@@ -215,6 +226,7 @@ int main(int argc, char** argv) {
     return kuafu::cli::Demo(demo);
   }
   if (kernelbench_verb->parsed()) return kuafu::cli::BenchKernelBench(kernelbench);
+  if (ops_verb->parsed()) return kuafu::cli::BenchOps(bench_ops);
   if (timemodel_verb->parsed()) {
     if (!timemodel.cuda_l1.empty() && !timemodel.kernelbench.empty())
       return kuafu::cli::BenchBothTimeModels(timemodel);
